@@ -1,0 +1,40 @@
+# berth_module(placement DEPS base model LIBS fmt::fmt) makes the library of a directory of src/ from
+# its *.cc, and the test program <name>_test from its *_test.cc. Both include subdirectories.
+function(berth_module name)
+  cmake_parse_arguments(MODULE "" "" "DEPS;LIBS" ${ARGN})
+  file(GLOB_RECURSE sources CONFIGURE_DEPENDS *.cc)
+  set(tests ${sources})
+  list(FILTER sources EXCLUDE REGEX "_test\\.cc$")
+  list(FILTER tests INCLUDE REGEX "_test\\.cc$")
+
+  list(TRANSFORM MODULE_DEPS PREPEND berth_)
+  if(sources)
+    add_library(berth_${name} STATIC ${sources})
+    target_link_libraries(berth_${name} PUBLIC ${MODULE_DEPS} ${MODULE_LIBS})
+  else()
+    add_library(berth_${name} INTERFACE)
+    target_link_libraries(berth_${name} INTERFACE ${MODULE_DEPS} ${MODULE_LIBS})
+  endif()
+
+  if(tests AND NOT BERTH_FUZZ)
+    berth_test(${name}_test SOURCES ${tests} DEPS berth_${name})
+  endif()
+endfunction()
+
+# A test program whose every TEST is one line in the summary of ./test.
+function(berth_test name)
+  cmake_parse_arguments(TEST "" "" "SOURCES;DEPS" ${ARGN})
+  add_executable(${name} ${TEST_SOURCES})
+  target_link_libraries(${name} PRIVATE ${TEST_DEPS} GTest::gtest GTest::gmock GTest::gtest_main
+                                        ${RAPIDCHECK_LIBRARY})
+  target_compile_definitions(${name} PRIVATE BERTH_SOURCE_DIR="${PROJECT_SOURCE_DIR}"
+                                             BERTH_BIN_DIR="${CMAKE_RUNTIME_OUTPUT_DIRECTORY}")
+  set_property(GLOBAL APPEND PROPERTY BERTH_TESTS ${name})
+endfunction()
+
+function(berth_app name)
+  cmake_parse_arguments(APP "" "" "SOURCES;DEPS;LIBS" ${ARGN})
+  list(TRANSFORM APP_DEPS PREPEND berth_)
+  add_executable(${name} ${APP_SOURCES})
+  target_link_libraries(${name} PRIVATE ${APP_DEPS} ${APP_LIBS})
+endfunction()

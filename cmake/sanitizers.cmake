@@ -1,0 +1,5 @@
+set(BERTH_SANITIZE "" CACHE STRING "sanitizers to build with, comma separated")
+if(BERTH_SANITIZE)
+  add_compile_options(-fsanitize=${BERTH_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
+  add_link_options(-fsanitize=${BERTH_SANITIZE})
+endif()

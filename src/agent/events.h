@@ -1,0 +1,147 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "base/time.h"
+#include "model/instance.h"
+#include "model/protocol.h"
+#include "model/records.h"
+
+// The deterministic core of the agent: commands, runtime events and time in; writes, actions of
+// runtimes and reports out. Its promises: what it was told to run is kept running with no control
+// plane in reach; reconnecting, or restarting the agent, restarts nothing that is healthy; late,
+// repeated and reordered messages do no harm.
+namespace berth::agent {
+
+struct Config {
+  model::NodeId node;
+  std::string boot_id;            // new with each start of the agent
+  Duration heartbeat = 2s;        // a report at least this often
+  Duration stop_grace = 10s;      // between the polite and the final signal
+  Duration action_timeout = 60s;  // a start or stop that says nothing for so long is tried again
+};
+
+// One run of an instance. Events of another run than the current one are late and ignored.
+struct RunId {
+  model::CommandNumber generation;
+  std::uint32_t attempt = 0;
+
+  friend bool operator==(const RunId&, const RunId&) = default;
+  friend auto operator<=>(const RunId&, const RunId&) = default;
+};
+
+// What was durable when the agent started.
+struct Restored {
+  std::map<model::InstanceKey, model::WantedRecord> wanted;
+  model::CommandNumber acted;
+};
+
+// --- Facts -------------------------------------------------------------------------------------
+
+struct Connected {
+  std::uint64_t connection = 0;
+};
+struct Disconnected {
+  std::uint64_t connection = 0;
+};
+struct CommandReceived {
+  model::Command command;
+};
+// The node as the machine looks now: capacity, partitions, runtimes and their readiness.
+struct NodeObserved {
+  model::NodeInfo info;
+};
+struct FoundRun {
+  model::InstanceKey key;
+  RunId run;
+  model::ItemType type = model::ItemType::Service;
+  std::string version;
+};
+// The answer to ListRuns: all that this runtime has running.
+struct RunsListed {
+  model::RuntimeId runtime;
+  std::vector<FoundRun> runs;
+};
+struct Started {
+  model::InstanceKey key;
+  RunId run;
+};
+struct StartFailed {
+  model::InstanceKey key;
+  RunId run;
+  model::Problem problem;
+};
+// The instance ended, by itself or because it was stopped.
+struct Exited {
+  model::InstanceKey key;
+  RunId run;
+  std::int32_t exit_code = 0;
+};
+struct HealthChecked {
+  model::InstanceKey key;
+  RunId run;
+  bool healthy = false;
+  std::string message;
+};
+struct Measured {
+  model::Usage total;
+  std::map<model::InstanceKey, model::Usage> instances;
+};
+
+using Event = std::variant<Connected, Disconnected, CommandReceived, NodeObserved, RunsListed,
+                           Started, StartFailed, Exited, HealthChecked, Measured>;
+
+// --- Effects -----------------------------------------------------------------------------------
+
+// A durable change: `record` replaces what is stored for the key, nullopt erases it.
+struct WriteWanted {
+  model::InstanceKey key;
+  std::optional<model::WantedRecord> record;
+};
+struct WriteActed {
+  model::CommandNumber acted;
+};
+using Write = std::variant<WriteWanted, WriteActed>;
+
+struct ListRuns {
+  model::RuntimeId runtime;
+};
+struct Start {
+  model::InstanceSpec spec;
+  RunId run;
+};
+struct Stop {
+  model::InstanceKey key;
+  model::RuntimeId runtime;
+  RunId run;
+  Duration grace{};
+};
+struct CheckHealth {
+  model::InstanceSpec spec;
+  RunId run;
+};
+using Action = std::variant<ListRuns, Start, Stop, CheckHealth>;
+
+// One line of the trail: what happened to which instance ("" = the node itself).
+struct Note {
+  std::string about;
+  std::string what;
+
+  friend bool operator==(const Note&, const Note&) = default;
+};
+
+struct Effects {
+  std::vector<Write> writes;           // one atomic batch, durable before anything else is done
+  std::vector<Action> actions;         // for the runtimes
+  std::vector<model::Report> reports;  // to the controller, in order, over the present connection
+  std::vector<Note> notes;
+  std::optional<Time> wake_at;  // call step again no later than this
+};
+
+}  // namespace berth::agent

@@ -1,0 +1,32 @@
+#pragma once
+
+#include <cstdint>
+
+#include "base/time.h"
+
+namespace berth::control {
+
+// How much of the cluster the passes look at in a step. Everything is the reference: slow, and by
+// construction right. Dirty must have exactly the same effects, which tests demand.
+enum class Walk { Dirty, Everything };
+
+struct IdRange {
+  std::uint32_t first = 0;
+  std::uint32_t last = 0;  // included
+};
+
+struct Config {
+  Duration heartbeat = 2s;
+  Duration broken_after = 2s;       // a broken stream that is not back: Unreachable
+  Duration silent_after = 4s;       // a connected node that says nothing: Unreachable
+  Duration node_lost_grace = 60s;   // services that may move are placed elsewhere
+  Duration settle_time = 5s;        // after a start: wait for the known agents
+  Duration confirm_timeout = 600s;  // instances not confirmed after a start of the controller
+  Duration run_timeout = 600s;      // of an apply call
+  Duration resend_after = 4s;       // a command that a talking node has not acted on
+  IdRange uids{20'000, 59'999};
+  IdRange gids{20'000, 59'999};
+  Walk walk = Walk::Dirty;
+};
+
+}  // namespace berth::control

@@ -1,0 +1,31 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+
+#include "model/deployment.h"
+#include "model/item.h"
+#include "model/node.h"
+#include "model/records.h"
+
+namespace berth::control {
+
+// The controller's durable state: what is on disk, and exactly the same in memory. `desired` is what
+// users asked for, the rest is what we decided. What nodes report is observed, and is not here.
+struct Durable {
+  // desired
+  std::map<model::ItemKey, model::Item> items;
+  std::map<std::string, model::Deployment> deployments;
+  std::map<std::string, model::NodeConfig> node_configs;
+  // decided
+  std::map<model::NodeId, model::NodeRecord> nodes;
+  std::map<model::InstanceKey, model::InstanceRecord> instances;
+  std::map<model::ItemId, model::GroupRecord> groups;
+  std::map<std::uint64_t, model::FreedIdRecord> freed_uids;
+  model::CounterRecord counters;
+
+  friend bool operator==(const Durable&, const Durable&) = default;
+};
+
+}  // namespace berth::control

@@ -1,0 +1,162 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "base/result.h"
+#include "base/time.h"
+#include "model/instance.h"
+#include "model/manifest.h"
+#include "model/protocol.h"
+#include "model/records.h"
+
+// What goes into the controller (facts) and what comes out of it (effects).
+namespace berth::control {
+
+using ConnectionId = std::uint64_t;  // grows with each connection that is accepted
+using CallId = std::uint64_t;        // the shell's name for a caller who waits for replies
+using ListenerId = std::uint64_t;
+
+// --- Facts -------------------------------------------------------------------------------------
+
+// The node has authenticated on a new connection, which replaces any older one.
+struct NodeConnected {
+  model::NodeId node;
+  ConnectionId connection = 0;
+};
+struct NodeDisconnected {
+  model::NodeId node;
+  ConnectionId connection = 0;
+};
+struct NodeReported {
+  model::NodeId node;
+  ConnectionId connection = 0;
+  model::Report report;
+};
+
+// Adds or replaces documents, all or none. Answered by Accepted, or an Error; then by Finished when
+// every addressed node has confirmed or the run timeout has passed.
+struct ApplyCall {
+  CallId call = 0;
+  model::Manifest documents;
+  std::optional<std::uint64_t> if_revision;
+};
+// Removes a document: kind "Deployment", "NodeConfig" or "Item" (then name is "id@version").
+struct DeleteCall {
+  CallId call = 0;
+  std::string kind;
+  std::string name;
+};
+enum class Scheduling { Allowed, Cordoned };
+struct CordonCall {
+  CallId call = 0;
+  model::NodeId node;
+  Scheduling scheduling = Scheduling::Cordoned;
+};
+// Forgets a node for good; refused while it is connected.
+struct ForgetNodeCall {
+  CallId call = 0;
+  model::NodeId node;
+};
+
+struct Subscribed {
+  ListenerId listener = 0;
+};
+struct Unsubscribed {
+  ListenerId listener = 0;
+};
+
+using Event = std::variant<NodeConnected, NodeDisconnected, NodeReported, ApplyCall, DeleteCall,
+                           CordonCall, ForgetNodeCall, Subscribed, Unsubscribed>;
+
+// --- Effects -----------------------------------------------------------------------------------
+
+enum class Table { Items, Deployments, NodeConfigs, Nodes, Instances, Groups, FreedUids, Counters };
+
+using Record = std::variant<model::Item, model::Deployment, model::NodeConfig, model::NodeRecord,
+                            model::InstanceRecord, model::GroupRecord, model::FreedIdRecord,
+                            model::CounterRecord>;
+
+// A durable change; no record = the key is erased.
+struct Write {
+  Table table = Table::Counters;
+  std::string key;
+  std::optional<Record> record;
+
+  friend bool operator==(const Write&, const Write&) = default;
+};
+
+struct Outgoing {
+  model::NodeId node;
+  ConnectionId connection = 0;
+  model::Command command;
+
+  friend bool operator==(const Outgoing&, const Outgoing&) = default;
+};
+
+// The request is durable and placed; what could not be placed says why.
+struct Accepted {
+  std::uint64_t revision = 0;
+  std::map<model::InstanceKey, model::Problem> refused;
+
+  friend bool operator==(const Accepted&, const Accepted&) = default;
+};
+struct Finished {
+  bool timed_out = false;
+  std::vector<model::InstanceStatus> statuses;
+
+  friend bool operator==(const Finished&, const Finished&) = default;
+};
+struct Reply {
+  CallId call = 0;
+  std::variant<Accepted, Finished, Error> answer;
+
+  friend bool operator==(const Reply&, const Reply&) = default;
+};
+
+enum class NoteKind {
+  NodeJoined,
+  NodeBack,
+  NodeUnreachable,
+  NodeLost,
+  NodeInError,
+  NodeForgotten,
+  Settled,
+  Placed,
+  Moved,
+  Updated,
+  Refused,
+  Removed,
+  Adopted,
+  StatusChanged,
+  ReportGap,
+  CommandResent,
+};
+
+std::string_view to_string(NoteKind kind);
+
+// One line of the typed trail: log, event feed and simulation trace are made of these.
+struct Note {
+  NoteKind kind = NoteKind::Settled;
+  std::string about;  // "node/n1", "instance/telemetry/vehicle/0", "" = the controller
+  std::string text;
+
+  friend bool operator==(const Note&, const Note&) = default;
+};
+
+struct Effects {
+  std::vector<Write> writes;       // one atomic batch, durable before anything else is done
+  std::vector<Outgoing> commands;  // to agents
+  std::vector<Reply> replies;      // to callers
+  std::vector<model::InstanceStatus> changes;  // for every listener
+  std::vector<Note> notes;
+  std::optional<Time> wake_at;  // call step again no later than this
+
+  friend bool operator==(const Effects&, const Effects&) = default;
+};
+
+}  // namespace berth::control

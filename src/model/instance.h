@@ -1,0 +1,85 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+
+#include "model/ids.h"
+#include "model/item.h"
+#include "model/names.h"
+#include "model/node.h"
+
+namespace berth::model {
+
+enum class InstanceState { Activating, Active, Inactive, Failed };
+
+template <>
+struct Names<InstanceState> {
+  static constexpr std::string_view kWhat = "instance state";
+  static constexpr std::array kTable{
+      Word<InstanceState>{InstanceState::Activating, "activating"},
+      Word<InstanceState>{InstanceState::Active, "active"},
+      Word<InstanceState>{InstanceState::Inactive, "inactive"},
+      Word<InstanceState>{InstanceState::Failed, "failed"},
+  };
+};
+
+// Why an instance is not active: one CamelCase token for programs, a sentence for people.
+struct Problem {
+  std::string reason;
+  std::string message;
+
+  friend bool operator==(const Problem&, const Problem&) = default;
+};
+
+// What an agent reports of one instance it runs.
+struct ReportedStatus {
+  InstanceKey key;
+  ItemType type = ItemType::Service;
+  std::string version;
+  RuntimeId runtime;
+  InstanceState state = InstanceState::Activating;
+  Problem problem;                        // of a failed one
+  std::optional<std::int32_t> exit_code;  // of the last run that ended
+  std::uint32_t restarts = 0;
+  bool finished = false;  // its restart policy says that it is done
+  bool stopping = false;  // no longer wanted; listed until it is really gone
+  Usage usage;
+
+  friend bool operator==(const ReportedStatus&, const ReportedStatus&) = default;
+};
+
+// What the controller tells the world of an instance.
+struct InstanceStatus {
+  InstanceKey key;
+  std::string version;
+  std::optional<Place> place;
+  InstanceState state = InstanceState::Activating;
+  Problem problem;
+  bool unverified = false;  // runs, as far as we know, where nobody can vouch for it now
+  std::optional<std::int32_t> exit_code;
+  std::uint32_t restarts = 0;
+
+  friend bool operator==(const InstanceStatus&, const InstanceStatus&) = default;
+};
+
+// All that an agent must know to run an instance. Two equal specs are the same running thing:
+// an agent restarts an instance only when its spec changes in what it runs.
+struct InstanceSpec {
+  InstanceKey key;
+  Item item;
+  std::uint32_t image = 0;
+  RuntimeId runtime;
+  std::int64_t priority = 0;
+  std::uint32_t uid = 0;
+  std::uint32_t gid = 0;
+
+  friend bool operator==(const InstanceSpec&, const InstanceSpec&) = default;
+};
+
+// Whether going from one spec to the other needs a restart. Priority, quotas of bookkeeping and the
+// like change nothing for what runs.
+bool runs_the_same(const InstanceSpec& a, const InstanceSpec& b);
+
+}  // namespace berth::model

@@ -1,0 +1,33 @@
+#include "model/item.h"
+
+namespace berth::model {
+namespace {
+
+struct TypesOfForm {
+  using Types = std::vector<RuntimeType>;
+  Types operator()(const OciImage&) const { return {RuntimeType::Crun, RuntimeType::Runc}; }
+  Types operator()(const CommandImage&) const { return {RuntimeType::Process}; }
+  Types operator()(const WasmImage&) const { return {RuntimeType::Wasm}; }
+  Types operator()(const VmImage&) const { return {RuntimeType::Vm}; }
+  Types operator()(const RootfsImage&) const { return {RuntimeType::Rootfs}; }
+  Types operator()(const BootImage&) const { return {RuntimeType::Boot}; }
+  Types operator()(const FirmwareImage&) const { return {RuntimeType::Firmware}; }
+};
+
+}  // namespace
+
+std::vector<RuntimeType> runtime_types_of(const ImageForm& form) {
+  return std::visit(TypesOfForm{}, form);
+}
+
+std::vector<RuntimeType> runtime_types_of(const Item& item, const Image& image) {
+  if (!image.runtimes.empty()) return image.runtimes;
+  if (!item.runtimes.empty()) return item.runtimes;
+  return runtime_types_of(image.form);
+}
+
+bool is_pinned(const Item& item) {
+  return item.type == ItemType::Component || item.balancing == Balancing::Disabled;
+}
+
+}  // namespace berth::model

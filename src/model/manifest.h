@@ -1,0 +1,32 @@
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "model/deployment.h"
+#include "model/item.h"
+#include "model/node.h"
+
+// The documents of one apply or plan, and the checks that need more than one of them.
+namespace berth::model {
+
+using Document = std::variant<Item, Deployment, NodeConfig, Node>;
+
+using Manifest = std::vector<Document>;
+
+// Something wrong in a document. The codec that read it knows the place in the file by the path.
+struct Finding {
+  std::size_t document = 0;
+  std::string path;  // "spec.run[0].item"
+  std::string what;  // with a suggestion where there is one
+
+  friend bool operator==(const Finding&, const Finding&) = default;
+};
+
+// All that is wrong with these documents taken together: unknown items and versions, things said
+// twice, sizes that contradict each other. Empty = they can be applied.
+std::vector<Finding> validate(const Manifest& manifest);
+
+}  // namespace berth::model

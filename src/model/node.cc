@@ -1,0 +1,58 @@
+#include "model/node.h"
+
+#include <algorithm>
+
+namespace berth::model {
+namespace {
+
+// The narrower the match, the later it is applied, so that it wins.
+enum class Scope { SystemWide, Type, Node };
+
+bool applies(const NodeConfig& config, Scope scope, const NodeId& node, const std::string& type) {
+  switch (scope) {
+    case Scope::SystemWide: return !config.node && !config.type;
+    case Scope::Type: return config.type && *config.type == type;
+    case Scope::Node: return config.node && *config.node == node;
+  }
+  CHECK(false, "unknown scope");
+}
+
+template <class T>
+void take(T& setting, const std::optional<T>& configured) {
+  if (configured) setting = *configured;
+}
+
+}  // namespace
+
+const Runtime* find_runtime(const NodeInfo& node, const RuntimeId& id) {
+  const auto found = std::ranges::find(node.runtimes, id, &Runtime::id);
+  return found == node.runtimes.end() ? nullptr : &*found;
+}
+
+const Runtime* primary_runtime(const NodeInfo& node) {
+  if (node.runtimes.empty()) return nullptr;
+  const auto marked = std::ranges::find(node.runtimes, true, &Runtime::primary);
+  if (marked != node.runtimes.end()) return &*marked;
+  const auto container = std::ranges::find_if(node.runtimes, [](const Runtime& runtime) {
+    return kind_of(runtime.type) == RuntimeKind::Container;
+  });
+  return container != node.runtimes.end() ? &*container : &node.runtimes.front();
+}
+
+NodeSettings settings_for(const NodeId& node, const std::string& type,
+                          const std::vector<const NodeConfig*>& configs) {
+  NodeSettings settings;
+  for (const Scope scope : {Scope::SystemWide, Scope::Type, Scope::Node}) {
+    for (const NodeConfig* config : configs) {
+      if (!applies(*config, scope, node, type)) continue;
+      take(settings.priority, config->priority);
+      take(settings.labels, config->labels);
+      take(settings.ratios, config->ratios);
+      take(settings.default_request, config->default_request);
+      take(settings.thresholds, config->thresholds);
+    }
+  }
+  return settings;
+}
+
+}  // namespace berth::model

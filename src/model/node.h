@@ -1,0 +1,145 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "base/quantity.h"
+#include "model/ids.h"
+#include "model/item.h"
+#include "model/names.h"
+#include "model/runtime.h"
+
+namespace berth::model {
+
+enum class NodeState { Provisioned, Paused, Error, Unprovisioned };
+
+template <>
+struct Names<NodeState> {
+  static constexpr std::string_view kWhat = "node state";
+  static constexpr std::array kTable{
+      Word<NodeState>{NodeState::Provisioned, "provisioned"},
+      Word<NodeState>{NodeState::Paused, "paused"},
+      Word<NodeState>{NodeState::Error, "error"},
+      Word<NodeState>{NodeState::Unprovisioned, "unprovisioned"},
+  };
+};
+
+// An amount of cpu and ram: a capacity, or a measured average.
+struct Usage {
+  Dmips cpu;
+  Bytes ram;
+
+  friend Usage operator+(Usage a, Usage b) { return {a.cpu + b.cpu, a.ram + b.ram}; }
+  friend Usage operator-(Usage a, Usage b) { return {a.cpu - b.cpu, a.ram - b.ram}; }
+  friend bool operator==(const Usage&, const Usage&) = default;
+};
+
+// Where storage and state of instances are kept; no size = not limited.
+struct Partitions {
+  std::optional<Bytes> storage;
+  std::optional<Bytes> state;
+  bool same_partition = false;  // one counter, of the size that `storage` says
+  bool unit_wide = false;       // one and the same partition for all nodes that say so
+
+  friend bool operator==(const Partitions&, const Partitions&) = default;
+};
+
+struct SharedResource {
+  std::string name;
+  std::uint32_t count = 0;  // 0 = unlimited
+
+  friend bool operator==(const SharedResource&, const SharedResource&) = default;
+};
+
+// What a node says about itself.
+struct NodeInfo {
+  std::string type;
+  NodeState state = NodeState::Provisioned;
+  Usage capacity;
+  Partitions partitions;
+  std::vector<SharedResource> shared_resources;
+  std::vector<Runtime> runtimes;
+
+  friend bool operator==(const NodeInfo&, const NodeInfo&) = default;
+};
+
+const Runtime* find_runtime(const NodeInfo& node, const RuntimeId& id);
+
+// The runtime whose readiness is the node's: the one marked so, else the first of kind container,
+// else the first; nullptr on a node without runtimes.
+const Runtime* primary_runtime(const NodeInfo& node);
+
+// An instance as a Node document lists it.
+struct RunningInstance {
+  InstanceKey key;
+  std::string version;
+  RuntimeId runtime;
+  Usage usage;
+
+  friend bool operator==(const RunningInstance&, const RunningInstance&) = default;
+};
+
+// A node as offline plans and simulations describe it.
+struct Node {
+  NodeId id;
+  NodeInfo info;
+  bool connected = true;
+  bool cordoned = false;
+  std::optional<Usage> usage;  // measured total, averaged
+  std::vector<RunningInstance> running;
+
+  friend bool operator==(const Node&, const Node&) = default;
+};
+
+struct Ratios {
+  std::optional<std::uint32_t> cpu;
+  std::optional<std::uint32_t> ram;
+  std::optional<std::uint32_t> storage;
+  std::optional<std::uint32_t> state;
+
+  friend bool operator==(const Ratios&, const Ratios&) = default;
+};
+
+// In percent of the node's capacity.
+struct DefaultRequest {
+  std::optional<std::uint32_t> cpu;
+  std::optional<std::uint32_t> ram;
+
+  friend bool operator==(const DefaultRequest&, const DefaultRequest&) = default;
+};
+
+// What the operator says about nodes. At most one of `node` and `type` is set; neither =
+// system-wide.
+struct NodeConfig {
+  std::string name;
+  std::optional<NodeId> node;
+  std::optional<std::string> type;
+  std::optional<std::int64_t> priority;
+  std::optional<std::set<std::string>> labels;
+  std::optional<Ratios> ratios;
+  std::optional<DefaultRequest> default_request;
+  std::optional<Thresholds> thresholds;
+
+  friend bool operator==(const NodeConfig&, const NodeConfig&) = default;
+};
+
+// The configuration of one node: each field as a whole from the config for the node, else for its
+// type, else system-wide, else the default.
+struct NodeSettings {
+  std::int64_t priority = 0;
+  std::set<std::string> labels;
+  Ratios ratios;
+  DefaultRequest default_request;
+  Thresholds thresholds;
+
+  friend bool operator==(const NodeSettings&, const NodeSettings&) = default;
+};
+
+NodeSettings settings_for(const NodeId& node, const std::string& type,
+                          const std::vector<const NodeConfig*>& configs);
+
+}  // namespace berth::model

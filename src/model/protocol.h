@@ -1,0 +1,60 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "model/ids.h"
+#include "model/instance.h"
+#include "model/node.h"
+
+// What controller and agents say to each other. Numbers make every message safe to lose, repeat
+// and reorder; which number means what is said beside each.
+namespace berth::model {
+
+// Orders of one controller's term. With several control planes the epoch tells their terms apart;
+// a command is newer if its (epoch, number) is greater.
+struct CommandNumber {
+  std::uint64_t epoch = 0;
+  std::uint64_t number = 0;
+
+  friend bool operator==(const CommandNumber&, const CommandNumber&) = default;
+  friend auto operator<=>(const CommandNumber&, const CommandNumber&) = default;
+};
+
+// What an agent shall run. A full command is the whole truth: what it does not list is stopped. A
+// partial one changes only what it names, and is valid only for an agent that has acted on `base`;
+// one that has not says so by its next report, and gets a full one.
+struct Command {
+  CommandNumber number;
+  std::optional<CommandNumber> base;  // nullopt: full
+  std::vector<InstanceSpec> run;
+  std::vector<InstanceKey> stop;
+  bool report_fully = false;  // answer with a full report
+
+  friend bool operator==(const Command&, const Command&) = default;
+};
+
+// What an agent says of itself. `revision` grows by one with each change that is reported; a full
+// report carries the node and all its instances, a partial one only what changed, and a heartbeat
+// nothing: its revision is that of the last change.
+struct Report {
+  std::string boot_id;
+  std::uint64_t revision = 0;
+  CommandNumber acted;  // the newest command carried out
+  bool full = false;
+  std::optional<NodeInfo> node;  // always in a full report; in others when it changed
+  std::optional<Usage> usage;    // measured total of the node
+  std::vector<ReportedStatus> instances;
+  std::vector<InstanceKey> gone;  // partial only: no longer there
+
+  friend bool operator==(const Report&, const Report&) = default;
+};
+
+// A heartbeat repeats the last revision; anything else must be new to count.
+inline bool is_heartbeat(const Report& report) {
+  return !report.full && !report.node && report.instances.empty() && report.gone.empty();
+}
+
+}  // namespace berth::model

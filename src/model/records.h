@@ -1,0 +1,106 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "model/ids.h"
+#include "model/instance.h"
+#include "model/node.h"
+#include "model/protocol.h"
+
+// What controller and agents keep on disk beside the documents of the users.
+namespace berth::model {
+
+enum class Phase {
+  Placed,   // it has a place, and a command for it has been or will be sent
+  Waiting,  // nothing can run it now
+  Cached,   // no longer asked for; its uid and data are kept for the day it is again
+};
+
+template <>
+struct Names<Phase> {
+  static constexpr std::string_view kWhat = "phase";
+  static constexpr std::array kTable{
+      Word<Phase>{Phase::Placed, "placed"},
+      Word<Phase>{Phase::Waiting, "waiting"},
+      Word<Phase>{Phase::Cached, "cached"},
+  };
+};
+
+// The place that a moving instance leaves, and what runs there until the new one is active.
+struct Leaving {
+  Place place;
+  std::string version;
+  std::uint32_t image = 0;
+
+  friend bool operator==(const Leaving&, const Leaving&) = default;
+};
+
+// What the controller has decided about an instance.
+struct InstanceRecord {
+  InstanceKey key;
+  ItemType type = ItemType::Service;
+  std::string version;
+  std::int64_t priority = 0;
+  Phase phase = Phase::Waiting;
+  std::optional<Place> place;  // exactly when placed
+  std::uint32_t image = 0;
+  std::optional<Leaving> leaving;
+  std::optional<Place>
+      own_runtime;            // of a component asked for on `all` runtimes: the one it is for
+  bool preinstalled = false;  // a component that was there before anybody asked for it
+  std::uint32_t uid = 0;
+  std::uint32_t gid = 0;
+
+  friend bool operator==(const InstanceRecord&, const InstanceRecord&) = default;
+};
+
+// A node that has joined. Readiness and usage are observed, never stored.
+struct NodeRecord {
+  NodeId id;
+  NodeInfo info;
+  bool cordoned = false;
+
+  friend bool operator==(const NodeRecord&, const NodeRecord&) = default;
+};
+
+// The group id that all instances of an item share.
+struct GroupRecord {
+  ItemId item;
+  std::uint32_t gid = 0;
+
+  friend bool operator==(const GroupRecord&, const GroupRecord&) = default;
+};
+
+// An id given back, in the order of giving back, so that the longest-free is taken first.
+struct FreedIdRecord {
+  std::uint64_t sequence = 0;
+  std::uint32_t id = 0;
+
+  friend bool operator==(const FreedIdRecord&, const FreedIdRecord&) = default;
+};
+
+// The controller's counters. `revision` grows with every durable change and numbers the commands.
+struct CounterRecord {
+  std::uint64_t epoch = 1;
+  std::uint64_t revision = 0;
+  std::uint32_t next_uid = 0;
+  std::uint32_t next_gid = 0;
+  std::uint64_t next_freed = 0;
+
+  friend bool operator==(const CounterRecord&, const CounterRecord&) = default;
+};
+
+// What an agent has been told to run. `generation` is the command that last changed what runs, so
+// that a run found after a restart of the agent is known to be the wanted one or not.
+struct WantedRecord {
+  InstanceSpec spec;
+  CommandNumber generation;
+  bool finished = false;  // its restart policy says that it is done
+  std::optional<std::int32_t> exit_code;
+
+  friend bool operator==(const WantedRecord&, const WantedRecord&) = default;
+};
+
+}  // namespace berth::model
