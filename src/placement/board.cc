@@ -1,0 +1,180 @@
+#include "placement/board.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+#include "base/check.h"
+#include "placement/asked.h"
+#include "placement/hint.h"
+#include "placement/verdict.h"
+
+namespace berth::placement {
+namespace {
+
+Action action_of(const Request& request, const model::Place& place) {
+  if (request.present == nullptr) return Action::Start;
+  if (request.present->version != request.item->version) return Action::Update;
+  return request.present->place == place ? Action::Keep : Action::Move;
+}
+
+model::Usage clamped(const model::Usage& usage) {
+  return {std::max(usage.cpu, Dmips{}), std::max(usage.ram, Bytes{})};
+}
+
+}  // namespace
+
+Board::Board(const Snapshot& snapshot, const Options& options)
+    : snapshot_(snapshot),
+      options_(options),
+      requests_(expand(snapshot)),
+      measuring_(options.mode == Mode::RebalanceFull ? Measuring::WhereOverloaded
+                                                     : Measuring::Requested),
+      ledger_(snapshot.nodes, options.mode == Mode::RebalanceFull
+                                  ? Ledger::Capacity::RelievedWhereOverloaded
+                                  : Ledger::Capacity::Full),
+      seats_(requests_.size()) {
+  for (std::size_t node = 0; node < nodes().size(); ++node) {
+    node_positions_.emplace(nodes()[node].id, node);
+  }
+}
+
+std::optional<std::size_t> Board::find_node(const model::NodeId& id) const {
+  const auto found = node_positions_.find(id);
+  return found == node_positions_.end() ? std::nullopt : std::optional(found->second);
+}
+
+std::optional<std::size_t> Board::find_runtime(std::size_t node, const model::RuntimeId& id) const {
+  const auto& runtimes = nodes()[node].info->runtimes;
+  const auto found = std::ranges::find(runtimes, id, &model::Runtime::id);
+  if (found == runtimes.end()) return std::nullopt;
+  return static_cast<std::size_t>(found - runtimes.begin());
+}
+
+Holding Board::holding_of(const Request& request, const model::Item& item, std::size_t node,
+                          std::optional<std::size_t> runtime) const {
+  return {.node = node,
+          .runtime = runtime,
+          .amounts = pipeline().asked(request, item, node),
+          .shared_resources =
+              item.skip_resource_limits ? std::vector<std::string>{} : item.shared_resources};
+}
+
+void Board::place(std::size_t request, const Choice& choice, std::string how) {
+  explain(request, std::move(how));
+  Seat& seat = seats_[request];
+  const Request& asked = requests_[request];
+  seat = Seat{};
+  seat.choice = choice;
+  seat.holding = holding_of(asked, *asked.item, choice.slot.node, choice.slot.runtime);
+  ledger_.reserve(*seat.holding);
+}
+
+void Board::unseat(std::size_t request) {
+  ledger_.release(*seats_[request].holding);
+  seats_[request] = Seat{};
+}
+
+void Board::refuse(std::size_t request) {
+  Seat& seat = seats_[request];
+  const Pipeline now = pipeline();
+  seat = Seat{};
+  seat.rejection = now.reject(requests_[request]);
+  if (options_.verdicts == Verdicts::ReasonOnly) {
+    seat.rejection->verdicts.clear();
+    return;
+  }
+  seat.hint = hint_to_place(now, requests_[request]);
+  explain(request, fmt::format("refused: {}", model::to_string(seat.rejection->reason)));
+}
+
+void Board::leave_alone(std::size_t request, Rejection rejection) {
+  const Request& asked = requests_[request];
+  const auto node = find_node(asked.present->place.node);
+  Seat& seat = seats_[request];
+  seat.left_alone = true;
+  if (node) {
+    const auto runtime = find_runtime(*node, asked.present->place.runtime);
+    seat.hint = hint_to_keep(pipeline(), asked, *node, runtime);
+    const model::Item& running = asked.present_item ? *asked.present_item : *asked.item;
+    seat.holding = holding_of(asked, running, *node, runtime);
+    ledger_.reserve(*seat.holding);
+  }
+  explain(request,
+          fmt::format("pinned to {}, and left as it is there: {}",
+                      model::to_string(asked.present->place), model::to_string(rejection.reason)));
+  seat.rejection = std::move(rejection);
+}
+
+void Board::explain(std::size_t request, std::string summary) {
+  if (requests_[request].key != options_.explain) return;
+  explanation_ = Explanation{requests_[request].key, std::move(summary),
+                             verdicts_for(pipeline(), requests_[request])};
+}
+
+NodeLoad Board::load_of(std::size_t node) const {
+  const NodeView& view = nodes()[node];
+  NodeLoad load{.node = view.id,
+                .capacity = view.info->capacity,
+                .before = {},
+                .reserved = ledger_.reserved_on(node),
+                .available = {}};
+  load.available = clamped(load.capacity - view.system_usage - load.reserved);
+  return load;
+}
+
+std::vector<Stop> Board::stops() const {
+  std::set<model::InstanceKey> seated;
+  for (std::size_t i = 0; i < requests_.size(); ++i) {
+    if (seats_[i].choice || seats_[i].left_alone) seated.insert(requests_[i].key);
+  }
+  std::vector<Stop> stops;
+  for (const auto& [key, present] : snapshot_.present) {
+    if (!seated.contains(key)) stops.push_back({key, present.version, present.place});
+  }
+  return stops;
+}
+
+Plan Board::to_plan() const {
+  Plan plan;
+  for (std::size_t i = 0; i < requests_.size(); ++i) {
+    const Request& request = requests_[i];
+    const Seat& seat = seats_[i];
+    if (!seat.choice) {
+      CHECK(seat.rejection, "whoever is not placed was refused");
+      plan.refused.push_back({.key = request.key,
+                              .version = request.item->version,
+                              .reason = seat.rejection->reason,
+                              .nodes = describe_all(nodes(), request, seat.rejection->verdicts),
+                              .hint = seat.hint,
+                              .left_running = seat.left_alone});
+      continue;
+    }
+    const NodeView& node = nodes()[seat.choice->slot.node];
+    const model::Place place{node.id, node.info->runtimes[seat.choice->slot.runtime].id};
+    Placement placement{.key = request.key,
+                        .version = request.item->version,
+                        .place = place,
+                        .image = seat.choice->image,
+                        .action = action_of(request, place),
+                        .from = {}};
+    if (request.present && request.present->place != place) placement.from = request.present->place;
+    plan.placements.push_back(std::move(placement));
+  }
+  plan.stops = stops();
+  for (const auto& [id, node] : node_positions_) plan.nodes.push_back(load_of(node));
+  for (const auto& [key, present] : snapshot_.present) {
+    const auto node = node_positions_.find(present.place.node);
+    const auto item = snapshot_.items.find({key.item, present.version});
+    if (node == node_positions_.end() || item == snapshot_.items.end()) continue;
+    const NodeView& view = nodes()[node->second];
+    const Amounts asked = asked_of(*item->second, view.info->capacity, view.settings);
+    NodeLoad& load = *std::ranges::find(plan.nodes, view.id, &NodeLoad::node);
+    load.before = load.before + model::Usage{asked.cpu, asked.ram};
+  }
+  plan.explanation = explanation_;
+  return plan;
+}
+
+}  // namespace berth::placement

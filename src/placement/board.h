@@ -1,0 +1,72 @@
+#pragma once
+
+#include <cstddef>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "placement/ledger.h"
+#include "placement/pipeline.h"
+#include "placement/plan.h"
+#include "placement/request.h"
+
+namespace berth::placement {
+
+// What has been decided about one request so far.
+struct Seat {
+  std::optional<Choice> choice;
+  std::optional<Holding> holding;      // with a choice, and for what is left alone
+  std::optional<Rejection> rejection;  // without a choice: why
+  std::string hint;
+  bool left_alone = false;  // pinned, and may not stay by the rules: what runs is not touched
+};
+
+// A planning run in progress: the requests in scheduling order, who sits where, and the room left.
+// The rounds work on it one after the other.
+class Board {
+ public:
+  Board(const Snapshot& snapshot, const Options& options);
+
+  const Snapshot& snapshot() const { return snapshot_; }
+  const std::vector<NodeView>& nodes() const { return snapshot_.nodes; }
+  const std::vector<Request>& requests() const { return requests_; }
+  const Seat& seat(std::size_t request) const { return seats_[request]; }
+  const Ledger& ledger() const { return ledger_; }
+  Pipeline pipeline() const { return pipeline_on(ledger_); }
+  Pipeline pipeline_on(const Ledger& ledger) const { return {nodes(), ledger, measuring_}; }
+
+  // The position of a node, and of a runtime on it.
+  std::optional<std::size_t> find_node(const model::NodeId& id) const;
+  std::optional<std::size_t> find_runtime(std::size_t node, const model::RuntimeId& id) const;
+
+  void place(std::size_t request, const Choice& choice, std::string how);
+  void unseat(std::size_t request);
+  void refuse(std::size_t request);
+  // What runs of a pinned request stays, with its room, though it is refused.
+  void leave_alone(std::size_t request, Rejection rejection);
+
+  // Gives an instance's holding back, to see what that improves, or takes it again.
+  void release(std::size_t request) { ledger_.release(*seats_[request].holding); }
+  void reserve(std::size_t request) { ledger_.reserve(*seats_[request].holding); }
+
+  Plan to_plan() const;
+
+ private:
+  Holding holding_of(const Request& request, const model::Item& item, std::size_t node,
+                     std::optional<std::size_t> runtime) const;
+  void explain(std::size_t request, std::string summary);
+  NodeLoad load_of(std::size_t node) const;
+  std::vector<Stop> stops() const;
+
+  const Snapshot& snapshot_;
+  const Options& options_;
+  const std::vector<Request> requests_;
+  const Measuring measuring_;
+  std::map<model::NodeId, std::size_t> node_positions_;
+  Ledger ledger_;
+  std::vector<Seat> seats_;
+  std::optional<Explanation> explanation_;
+};
+
+}  // namespace berth::placement

@@ -1,0 +1,189 @@
+#include "placement/pipeline.h"
+
+#include <algorithm>
+
+#include "base/check.h"
+#include "placement/asked.h"
+
+namespace berth::placement {
+namespace {
+
+bool applies(const Rule& rule, Purpose purpose) {
+  return purpose == Purpose::Place || rule.strictest == Purpose::Keep;
+}
+
+struct Refused {
+  Reason reason;
+  Shortfall shortfall;
+};
+
+std::optional<Refused> first_refusal(const Candidate& candidate) {
+  for (const Rule* rule : rules()) {
+    if (!applies(*rule, candidate.purpose)) continue;
+    if (const auto shortfall = rule->turns_down(candidate))
+      return Refused{rule->reason, *shortfall};
+  }
+  return std::nullopt;
+}
+
+bool got_further(const Refused& a, const Verdict& b) {
+  if (a.reason != b.reason) return a.reason > b.reason;
+  return a.shortfall.has.value_or(0) > b.shortfall.has.value_or(0);
+}
+
+std::size_t place_in(const std::vector<model::RuntimeType>& types, model::RuntimeType type) {
+  return static_cast<std::size_t>(std::ranges::find(types, type) - types.begin());
+}
+
+std::uint32_t image_count(const Request& request) {
+  return static_cast<std::uint32_t>(request.item->images.size());
+}
+
+}  // namespace
+
+// One image of one instance on its way through the pipeline.
+struct Pipeline::Look {
+  Look(const Request& looked_for, std::uint32_t image_index, Purpose why)
+      : request(looked_for),
+        image(looked_for.item->images[image_index]),
+        types(model::runtime_types_of(*looked_for.item, image)),
+        purpose(why) {}
+
+  const Request& request;
+  const model::Image& image;
+  const std::vector<model::RuntimeType> types;
+  const Purpose purpose;
+};
+
+Amounts Pipeline::asked(const Request& request, const model::Item& item, std::size_t node) const {
+  const NodeView& view = nodes_[node];
+  const Amounts asked = asked_of(item, view.info->capacity, view.settings);
+  const bool measured = measuring_ == Measuring::WhereOverloaded && view.overloaded;
+  if (!measured || request.present == nullptr) return asked;
+  return raised_to_measured(asked, item, request.present->measured);
+}
+
+Candidate Pipeline::candidate(const Look& look, std::size_t node,
+                              std::optional<std::size_t> runtime) const {
+  return {.request = look.request,
+          .image = look.image,
+          .types = look.types,
+          .node = nodes_[node],
+          .slot = {node, runtime.value_or(0)},
+          .runtime = runtime ? &nodes_[node].info->runtimes[*runtime] : nullptr,
+          .asked = asked(look.request, *look.request.item, node),
+          .ledger = ledger_,
+          .purpose = look.purpose};
+}
+
+std::vector<Fit> Pipeline::fits(const Request& request, std::uint32_t image) const {
+  const Look look(request, image, Purpose::Place);
+  std::vector<Fit> fits;
+  for (std::size_t node = 0; node < nodes_.size(); ++node) {
+    const NodeView& view = nodes_[node];
+    for (std::size_t runtime = 0; runtime < view.info->runtimes.size(); ++runtime) {
+      if (first_refusal(candidate(look, node, runtime))) continue;
+      fits.push_back(
+          {.slot = {node, runtime},
+           .node = &view.id,
+           .runtime = &view.info->runtimes[runtime].id,
+           .priority = view.settings.priority,
+           .cpu_left = std::max(ledger_.node_cpu_left(node, SystemUsage::Counted), Dmips{}),
+           .ram_left = std::max(ledger_.node_ram_left(node, SystemUsage::Counted), Bytes{}),
+           .type_preference = place_in(look.types, view.info->runtimes[runtime].type)});
+    }
+  }
+  return fits;
+}
+
+std::optional<Choice> Pipeline::choose(const Request& request) const {
+  for (std::uint32_t image = 0; image < image_count(request); ++image) {
+    std::vector<Fit> candidates = fits(request, image);
+    if (candidates.empty()) continue;
+    keep_top_priority(candidates);
+    const Slot slot = best_fit(candidates).slot;
+    return Choice{slot, image, asked(request, *request.item, slot.node)};
+  }
+  return std::nullopt;
+}
+
+Verdict Pipeline::furthest(const Look& look, std::size_t node) const {
+  const std::size_t runtimes = nodes_[node].info->runtimes.size();
+  std::optional<Verdict> furthest;
+  for (std::size_t i = 0; i < std::max<std::size_t>(runtimes, 1); ++i) {
+    const Candidate looked_at =
+        candidate(look, node, runtimes == 0 ? std::nullopt : std::optional(i));
+    const auto refused = first_refusal(looked_at);
+    CHECK(refused, "only what fits nowhere is rejected");
+    if (furthest && !got_further(*refused, *furthest)) continue;
+    furthest = Verdict{node, looked_at.runtime, refused->reason, refused->shortfall};
+  }
+  return *furthest;
+}
+
+Rejection Pipeline::reject(const Request& request) const {
+  std::optional<Rejection> furthest_image;
+  for (std::uint32_t image = 0; image < image_count(request); ++image) {
+    const Look look(request, image, Purpose::Place);
+    Rejection rejection{.reason = Reason::NoConnectedNodes, .image = image, .verdicts = {}};
+    for (std::size_t node = 0; node < nodes_.size(); ++node) {
+      rejection.verdicts.push_back(furthest(look, node));
+      rejection.reason = std::max(rejection.reason, rejection.verdicts.back().reason);
+    }
+    if (!furthest_image || rejection.reason > furthest_image->reason) {
+      furthest_image = std::move(rejection);
+    }
+  }
+  CHECK(furthest_image, "an item has at least one image");
+  return *std::move(furthest_image);
+}
+
+Verdict Pipeline::reject_on(const Request& request, std::uint32_t image, std::size_t node) const {
+  return furthest(Look(request, image, Purpose::Place), node);
+}
+
+std::optional<Choice> Pipeline::keep(const Request& request, Slot slot) const {
+  for (std::uint32_t image = 0; image < image_count(request); ++image) {
+    const Look look(request, image, Purpose::Keep);
+    const Candidate place = candidate(look, slot.node, slot.runtime);
+    if (!first_refusal(place)) return Choice{slot, image, place.asked};
+  }
+  return std::nullopt;
+}
+
+Rejection Pipeline::reject_kept(const Request& request, std::size_t node,
+                                std::optional<std::size_t> runtime) const {
+  std::optional<Rejection> furthest_image;
+  for (std::uint32_t image = 0; image < image_count(request); ++image) {
+    const Look look(request, image, Purpose::Keep);
+    const Candidate place = candidate(look, node, runtime);
+    const auto refused = first_refusal(place);
+    CHECK(refused, "only what cannot be kept is rejected");
+    if (furthest_image && refused->reason <= furthest_image->reason) continue;
+    furthest_image = Rejection{refused->reason,
+                               image,
+                               {Verdict{node, place.runtime, refused->reason, refused->shortfall}}};
+  }
+  CHECK(furthest_image, "an item has at least one image");
+  return *std::move(furthest_image);
+}
+
+std::vector<std::pair<Reason, Shortfall>> Pipeline::all_refusals(const Request& request,
+                                                                 std::uint32_t image,
+                                                                 std::size_t node,
+                                                                 std::optional<std::size_t> runtime,
+                                                                 Purpose purpose) const {
+  const Look look(request, image, purpose);
+  const Candidate looked_at = candidate(look, node, runtime);
+  std::vector<std::pair<Reason, Shortfall>> refusals;
+  for (const Rule* rule : rules()) {
+    if (!applies(*rule, purpose)) continue;
+    const auto shortfall = rule->turns_down(looked_at);
+    if (shortfall) refusals.emplace_back(rule->reason, *shortfall);
+    // Without a runtime there is nothing that the later rules could look at.
+    if (runtime == std::nullopt && rule->reason == Reason::NoMatchingRuntimeType) break;
+  }
+  return refusals;
+}
+
+}  // namespace berth::placement

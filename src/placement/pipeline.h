@@ -1,0 +1,88 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "placement/ledger.h"
+#include "placement/request.h"
+#include "placement/rule.h"
+
+namespace berth::placement {
+
+enum class Measuring {
+  Requested,        // an instance asks for what its item says
+  WhereOverloaded,  // on overloaded nodes it asks for what was measured, if that is more
+};
+
+// The place found for an instance.
+struct Choice {
+  Slot slot;
+  std::uint32_t image = 0;
+  Amounts asked;
+};
+
+// Why one node was turned down: the rule that the furthest of its runtimes did not pass.
+struct Verdict {
+  std::size_t node = 0;
+  const model::Runtime* runtime = nullptr;
+  Reason reason = Reason::NoConnectedNodes;
+  Shortfall shortfall;
+};
+
+// Why nothing could be found. The reason is the rule that emptied the set, of the image that got
+// furthest; the verdicts are that image's.
+struct Rejection {
+  Reason reason = Reason::NoConnectedNodes;
+  std::uint32_t image = 0;
+  std::vector<Verdict> verdicts;
+};
+
+// The filter pipeline over all nodes, for one instance at a time: the reference engine, readable as
+// the table of rules. Looks at a ledger and changes nothing.
+class Pipeline {
+ public:
+  Pipeline(const std::vector<NodeView>& nodes, const Ledger& ledger, Measuring measuring)
+      : nodes_(nodes), ledger_(ledger), measuring_(measuring) {}
+
+  // The best place of the first image that has any.
+  std::optional<Choice> choose(const Request& request) const;
+
+  // For a request that choose() found nothing for.
+  Rejection reject(const Request& request) const;
+
+  // Why one node cannot take this image; only for a node that cannot.
+  Verdict reject_on(const Request& request, std::uint32_t image, std::size_t node) const;
+
+  // Whether what runs may stay where it is, and with which image.
+  std::optional<Choice> keep(const Request& request, Slot slot) const;
+  // For a request that keep() turned down; `runtime` is nullopt if that is gone.
+  Rejection reject_kept(const Request& request, std::size_t node,
+                        std::optional<std::size_t> runtime) const;
+
+  // All places of an image that no rule turns down.
+  std::vector<Fit> fits(const Request& request, std::uint32_t image) const;
+
+  Amounts asked(const Request& request, const model::Item& item, std::size_t node) const;
+
+  // Every rule that turns the slot down, not only the first.
+  std::vector<std::pair<Reason, Shortfall>> all_refusals(const Request& request,
+                                                         std::uint32_t image, std::size_t node,
+                                                         std::optional<std::size_t> runtime,
+                                                         Purpose purpose) const;
+
+  const std::vector<NodeView>& nodes() const { return nodes_; }
+  const Ledger& ledger() const { return ledger_; }
+
+ private:
+  struct Look;
+
+  Verdict furthest(const Look& look, std::size_t node) const;
+  Candidate candidate(const Look& look, std::size_t node, std::optional<std::size_t> runtime) const;
+
+  const std::vector<NodeView>& nodes_;
+  const Ledger& ledger_;
+  Measuring measuring_;
+};
+
+}  // namespace berth::placement

@@ -1,0 +1,117 @@
+#include "placement/request.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+namespace berth::placement {
+namespace {
+
+// The runtimes that a component asked for on `all` gets an instance on, in the order in which new
+// ones take an index.
+std::set<model::Place> matching_runtimes(const Snapshot& snapshot, const model::Item& item) {
+  std::set<model::RuntimeType> types;
+  for (const model::Image& image : item.images) {
+    for (const model::RuntimeType type : model::runtime_types_of(item, image)) types.insert(type);
+  }
+  std::set<model::Place> places;
+  for (const NodeView& node : snapshot.nodes) {
+    for (const model::Runtime& runtime : node.info->runtimes) {
+      if (types.contains(runtime.type)) places.insert({node.id, runtime.id});
+    }
+  }
+  return places;
+}
+
+// An index stays with its runtime, and what is bound to a vanished runtime keeps its index too: it
+// may come back. New runtimes take the smallest free ones.
+std::map<model::Place, std::uint32_t> indices_of(const Snapshot& snapshot,
+                                                 const model::RunRequest& run,
+                                                 const std::set<model::Place>& places) {
+  std::map<model::Place, std::uint32_t> indices;
+  std::set<std::uint32_t> taken;
+  const model::InstanceKey first{run.item, run.subject, 0};
+  for (auto it = snapshot.bound.lower_bound(first); it != snapshot.bound.end(); ++it) {
+    const auto& [key, place] = *it;
+    if (key.item != run.item || key.subject != run.subject) break;
+    taken.insert(key.index);
+    if (places.contains(place)) indices.emplace(place, key.index);
+  }
+  std::uint32_t next = 0;
+  for (const model::Place& place : places) {
+    if (indices.contains(place)) continue;
+    while (taken.contains(next)) ++next;
+    indices.emplace(place, next++);
+  }
+  return indices;
+}
+
+class Expansion {
+ public:
+  explicit Expansion(const Snapshot& snapshot) : snapshot_(snapshot) {}
+
+  void add(const model::RunRequest& run) {
+    const model::Item* item = item_for(snapshot_, run);
+    CHECK(item != nullptr, "validated documents name known items");
+    if (run.instances) {
+      for (std::uint32_t index = 0; index < *run.instances; ++index) {
+        add_one(run, *item, index, std::nullopt);
+      }
+      return;
+    }
+    const auto places = matching_runtimes(snapshot_, *item);
+    for (const auto& [place, index] : indices_of(snapshot_, run, places)) {
+      add_one(run, *item, index, place);
+    }
+  }
+
+  std::vector<Request> in_scheduling_order() && {
+    std::ranges::sort(requests_, scheduled_before);
+    return std::move(requests_);
+  }
+
+ private:
+  void add_one(const model::RunRequest& run, const model::Item& item, std::uint32_t index,
+               std::optional<model::Place> own_runtime) {
+    Request request{.key = {run.item, run.subject, index},
+                    .item = &item,
+                    .run = &run,
+                    .own_runtime = std::move(own_runtime),
+                    .present = nullptr,
+                    .present_item = nullptr};
+    const auto present = snapshot_.present.find(request.key);
+    if (present != snapshot_.present.end()) {
+      request.present = &present->second;
+      const auto running = snapshot_.items.find({run.item, present->second.version});
+      if (running != snapshot_.items.end()) request.present_item = running->second;
+    }
+    requests_.push_back(std::move(request));
+  }
+
+  const Snapshot& snapshot_;
+  std::vector<Request> requests_;
+};
+
+}  // namespace
+
+const model::Item* item_for(const Snapshot& snapshot, const model::RunRequest& run) {
+  const auto found = snapshot.items.lower_bound({run.item, run.version});
+  if (found == snapshot.items.end() || found->first.item != run.item) return nullptr;
+  if (!run.version.empty() && found->first.version != run.version) return nullptr;
+  return found->second;
+}
+
+bool scheduled_before(const Request& a, const Request& b) {
+  if (a.run->priority != b.run->priority) return a.run->priority > b.run->priority;
+  return a.key < b.key;
+}
+
+std::vector<Request> expand(const Snapshot& snapshot) {
+  Expansion expansion(snapshot);
+  for (const model::Deployment* deployment : snapshot.deployments) {
+    for (const model::RunRequest& run : deployment->run) expansion.add(run);
+  }
+  return std::move(expansion).in_scheduling_order();
+}
+
+}  // namespace berth::placement

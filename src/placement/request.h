@@ -1,0 +1,32 @@
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "model/deployment.h"
+#include "model/item.h"
+#include "placement/snapshot.h"
+
+namespace berth::placement {
+
+// One instance that is asked for.
+struct Request {
+  model::InstanceKey key;
+  const model::Item* item = nullptr;
+  const model::RunRequest* run = nullptr;
+  std::optional<model::Place> own_runtime;  // of a component asked for on `all` runtimes
+  const Present* present = nullptr;
+  const model::Item* present_item = nullptr;  // the version that runs, if it is still known
+};
+
+// Every instance that the deployments ask for, in scheduling order: priority descending, then item,
+// subject, index.
+std::vector<Request> expand(const Snapshot& snapshot);
+
+// The version that a run request means: the one it names, else the item's only one.
+const model::Item* item_for(const Snapshot& snapshot, const model::RunRequest& run);
+
+// Whether `a` is scheduled before `b`.
+bool scheduled_before(const Request& a, const Request& b);
+
+}  // namespace berth::placement

@@ -1,0 +1,26 @@
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+#include "placement/board.h"
+
+// The rounds of a planning run. Each takes and gives positions of requests in scheduling order, and
+// is explained in its own file.
+namespace berth::placement {
+
+using RequestList = std::vector<std::size_t>;
+
+// Each gives those that the next round must look at.
+RequestList keep_round(Board& board);
+RequestList policy_pass(Board& board);
+
+// Gives those for which nothing was found.
+RequestList place_round(Board& board, const RequestList& requests);
+
+// Gives those that had to make room for the refused.
+RequestList displace_round(Board& board, const RequestList& refused);
+
+RequestList all_requests(const Board& board);
+
+}  // namespace berth::placement

@@ -1,0 +1,119 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "model/item.h"
+#include "model/names.h"
+#include "placement/amounts.h"
+#include "placement/ledger.h"
+#include "placement/request.h"
+#include "placement/snapshot.h"
+
+namespace berth::placement {
+
+// Why a node was turned down. In the order of the rules: a later one got further.
+enum class Reason {
+  NoConnectedNodes,
+  NoUsableNodes,
+  NoMatchingNodeId,
+  NoMatchingLabels,
+  NoMatchingResources,
+  NoMatchingRuntimeType,
+  NoMatchingPlatform,
+  RuntimeNotReady,
+  InsufficientCpu,
+  InsufficientRam,
+  InsufficientStorage,
+  InsufficientState,
+  InstanceLimitReached,
+};
+
+// A new placement is judged by all rules; what already runs is judged only by those that say
+// whether it may go on, and keeps its room on a node that is silent for a while.
+enum class Purpose { Place, Keep };
+
+// One runtime of one node, looked at for one image of one instance. `runtime` is nullptr on a node
+// without runtimes, and for what runs on a runtime that is gone.
+struct Candidate {
+  const Request& request;
+  const model::Image& image;
+  const std::vector<model::RuntimeType>& types;
+  const NodeView& node;
+  Slot slot;
+  const model::Runtime* runtime;
+  Amounts asked;
+  const Ledger& ledger;
+  Purpose purpose;
+
+  SystemUsage system_usage() const {
+    return purpose == Purpose::Keep ? SystemUsage::Ignored : SystemUsage::Counted;
+  }
+};
+
+// What was missing, with figures where there are any.
+struct Shortfall {
+  std::optional<std::int64_t> asked;
+  std::optional<std::int64_t> has;
+  const std::string* what = nullptr;  // the label or resource that the node lacks
+};
+
+// A rule turns a candidate down, or not. Rules look at nothing but the candidate.
+struct Rule {
+  Reason reason;
+  Purpose strictest;  // Keep: also what runs must fulfil it
+  std::optional<Shortfall> (*turns_down)(const Candidate&);
+};
+
+// The rules that turn candidates down, in their order.
+std::span<const Rule* const> rules();
+
+// A candidate that no rule turned down, with the figures that the choice among them looks at.
+struct Fit {
+  Slot slot;
+  const model::NodeId* node = nullptr;
+  const model::RuntimeId* runtime = nullptr;
+  std::int64_t priority = 0;        // the node's
+  Dmips cpu_left;                   // of the node, never below 0
+  Bytes ram_left;                   // of the node, never below 0
+  std::size_t type_preference = 0;  // place of the runtime's type in the list; smaller is better
+};
+
+// Keeps the nodes of the highest priority.
+void keep_top_priority(std::vector<Fit>& fits);
+
+// The one that fits best. `fits` is not empty.
+const Fit& best_fit(const std::vector<Fit>& fits);
+
+// What decided between two fits; the order of the enumerators is the order of looking.
+enum class Preference { NodePriority, Cpu, Ram, NodeId, RuntimeType, RuntimeId };
+
+// Which preference makes `winner` better than `loser`.
+Preference what_decided(const Fit& winner, const Fit& loser);
+
+}  // namespace berth::placement
+
+template <>
+struct berth::model::Names<berth::placement::Reason> {
+  using Reason = berth::placement::Reason;
+  static constexpr std::string_view kWhat = "reason";
+  static constexpr std::array kTable{
+      Word<Reason>{Reason::NoConnectedNodes, "NoConnectedNodes"},
+      Word<Reason>{Reason::NoUsableNodes, "NoUsableNodes"},
+      Word<Reason>{Reason::NoMatchingNodeId, "NoMatchingNodeId"},
+      Word<Reason>{Reason::NoMatchingLabels, "NoMatchingLabels"},
+      Word<Reason>{Reason::NoMatchingResources, "NoMatchingResources"},
+      Word<Reason>{Reason::NoMatchingRuntimeType, "NoMatchingRuntimeType"},
+      Word<Reason>{Reason::NoMatchingPlatform, "NoMatchingPlatform"},
+      Word<Reason>{Reason::RuntimeNotReady, "RuntimeNotReady"},
+      Word<Reason>{Reason::InsufficientCpu, "InsufficientCpu"},
+      Word<Reason>{Reason::InsufficientRam, "InsufficientRam"},
+      Word<Reason>{Reason::InsufficientStorage, "InsufficientStorage"},
+      Word<Reason>{Reason::InsufficientState, "InsufficientState"},
+      Word<Reason>{Reason::InstanceLimitReached, "InstanceLimitReached"},
+  };
+};

@@ -1,0 +1,56 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "model/deployment.h"
+#include "model/item.h"
+#include "model/manifest.h"
+#include "model/node.h"
+
+// What the engine looks at: the cluster at one moment, as plain views. The controller makes one
+// from its state, an offline plan from documents; the engine does not know which.
+namespace berth::placement {
+
+enum class Reachability {
+  Connected,
+  Unreachable,  // silent, but not for so long that what it runs is given up
+  Lost,
+};
+
+struct NodeView {
+  model::NodeId id;
+  const model::NodeInfo* info = nullptr;
+  model::NodeSettings settings;
+  Reachability reachability = Reachability::Connected;
+  bool cordoned = false;
+  bool ready = false;         // its primary runtime is
+  bool overloaded = false;    // above a max threshold; matters while rebalancing
+  model::Usage system_usage;  // of everything that is not ours
+};
+
+// Where an instance is now.
+struct Present {
+  model::Place place;
+  std::string version;
+  model::Usage measured;
+};
+
+// The cluster, what is desired of it, and what runs. Pointers are to what outlives the snapshot.
+struct Snapshot {
+  std::map<model::ItemKey, const model::Item*> items;
+  std::vector<const model::Deployment*> deployments;
+  std::vector<NodeView> nodes;
+  std::map<model::InstanceKey, Present> present;
+  // Components asked for on `all` runtimes keep their index with their runtime, running or cached.
+  std::map<model::InstanceKey, model::Place> bound;
+};
+
+// The cluster that the documents describe. States are taken as lasting: a node that is not
+// connected is lost, one above a threshold is overloaded.
+Snapshot snapshot_of(const model::Manifest& manifest);
+
+}  // namespace berth::placement
