@@ -26,6 +26,7 @@ struct Config {
   Duration resend_after = 4s;       // a command that a talking node has not acted on
   IdRange uids{20'000, 59'999};
   IdRange gids{20'000, 59'999};
+  std::uint64_t instances_max = 1'000'000;  // that can be asked for
   Walk walk = Walk::Dirty;
 };
 

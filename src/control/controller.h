@@ -4,26 +4,34 @@
 #include <span>
 
 #include "base/time.h"
-#include "control/config.h"
-#include "control/durable.h"
-#include "control/events.h"
+#include "control/context.h"
 
 namespace berth::control {
 
-// The deterministic core of the control plane: owns the cluster's state. Not thread-safe, does no
-// I/O, reads no clock.
+// The deterministic core of the control plane: owns the cluster's state. Facts are recorded, then
+// the passes run in their fixed order and decide. Not thread-safe, does no I/O, reads no clock.
 class Controller {
  public:
   Controller(Config config, Durable restored);
 
-  // Records the facts, runs the passes in their fixed order, returns what must happen. The shell
-  // must make `writes` durable before it does anything else.
+  // The shell must make `writes` durable before it does anything else with the effects.
   Effects step(Time now, std::span<const Event> batch);
 
-  const Durable& durable() const;
+  const Durable& durable() const { return context_.state.durable(); }
+  bool settled() const { return context_.settled; }
+  const std::map<model::NodeId, ObservedNode>& nodes() const { return context_.nodes; }
+  const std::set<ListenerId>& listeners() const { return context_.listeners; }
 
   // The status of every instance that is asked for, ordered by key.
   std::map<model::InstanceKey, model::InstanceStatus> statuses() const;
+
+ private:
+  void start(Time now);
+  void mark_edited_items();
+  void mark_everything();
+  std::optional<Time> next_wake() const;
+
+  Context context_;
 };
 
 }  // namespace berth::control

@@ -11,8 +11,9 @@
 
 namespace berth::control {
 
-// The controller's durable state: what is on disk, and exactly the same in memory. `desired` is what
-// users asked for, the rest is what we decided. What nodes report is observed, and is not here.
+// The controller's durable state: what is on disk, and exactly the same in memory. `desired` is
+// what users asked for, the rest is what we decided. What nodes report is observed, and is not
+// here.
 struct Durable {
   // desired
   std::map<model::ItemKey, model::Item> items;

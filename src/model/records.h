@@ -28,11 +28,13 @@ struct Names<Phase> {
   };
 };
 
-// The place that a moving instance leaves, and what runs there until the new one is active.
+// The place that a moving instance leaves, and what runs there until the new one is active; or, if it
+// must stop first, until it has stopped.
 struct Leaving {
   Place place;
   std::string version;
   std::uint32_t image = 0;
+  bool stop_first = false;
 
   friend bool operator==(const Leaving&, const Leaving&) = default;
 };

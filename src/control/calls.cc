@@ -1,0 +1,204 @@
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "control/record_events.h"
+
+namespace berth::control {
+namespace {
+
+void refuse(Context& context, CallId call, Error error) {
+  context.effects.replies.push_back({call, std::move(error)});
+}
+
+// All documents as they would be: the known ones, with the new ones in their place.
+class Desired {
+ public:
+  explicit Desired(const Durable& durable)
+      : items_(durable.items), deployments_(durable.deployments), configs_(durable.node_configs) {}
+
+  Result<void> add(const model::Document& document) {
+    if (const auto* item = std::get_if<model::Item>(&document)) {
+      items_.insert_or_assign(model::key_of(*item), *item);
+    } else if (const auto* deployment = std::get_if<model::Deployment>(&document)) {
+      deployments_.insert_or_assign(deployment->name, *deployment);
+    } else if (const auto* config = std::get_if<model::NodeConfig>(&document)) {
+      configs_.insert_or_assign(config->name, *config);
+    } else {
+      return invalid_input(
+          "Node documents describe clusters for offline plans; real nodes report themselves");
+    }
+    return {};
+  }
+
+  bool erase_item(const model::ItemKey& key) { return items_.erase(key) > 0; }
+  bool erase_deployment(const std::string& name) { return deployments_.erase(name) > 0; }
+  bool erase_config(const std::string& name) { return configs_.erase(name) > 0; }
+
+  Result<void> check() const {
+    model::Manifest manifest;
+    for (const auto& [key, item] : items_) manifest.emplace_back(item);
+    for (const auto& [name, deployment] : deployments_) manifest.emplace_back(deployment);
+    for (const auto& [name, config] : configs_) manifest.emplace_back(config);
+    const auto findings = model::validate(manifest);
+    if (findings.empty()) return {};
+    std::vector<std::string> texts;
+    for (const auto& finding : findings) texts.push_back(finding.path + ": " + finding.what);
+    return invalid_input(fmt::format("{}", fmt::join(texts, "; ")));
+  }
+
+  std::uint64_t instance_count() const {
+    std::uint64_t count = 0;
+    for (const auto& [name, deployment] : deployments_) {
+      for (const auto& run : deployment.run) count += run.instances.value_or(0);
+    }
+    return count;
+  }
+
+ private:
+  std::map<model::ItemKey, model::Item> items_;
+  std::map<std::string, model::Deployment> deployments_;
+  std::map<std::string, model::NodeConfig> configs_;
+};
+
+Result<void> check_apply(const Context& context, const ApplyCall& call) {
+  const std::uint64_t revision = context.state.revision();
+  if (call.if_revision && *call.if_revision != revision) {
+    return Error{Code::Conflict, fmt::format("the cluster is at revision {}, not {}: plan again",
+                                             revision, *call.if_revision)};
+  }
+  Desired desired(context.state.durable());
+  for (const model::Document& document : call.documents) TRY(desired.add(document));
+  TRY(desired.check());
+  if (desired.instance_count() > context.config.instances_max) {
+    return Error{Code::Exhausted,
+                 fmt::format("{} instances are asked for, the limit is {}",
+                             desired.instance_count(), context.config.instances_max)};
+  }
+  return {};
+}
+
+void put_document(Context& context, const model::Document& document) {
+  if (const auto* item = std::get_if<model::Item>(&document)) {
+    const auto& items = context.state.durable().items;
+    const auto known = items.find(model::key_of(*item));
+    if (known != items.end() && known->second == *item) return;
+    context.state.put(*item);
+    ++context.item_editions[model::key_of(*item)];
+    context.dirty.edited_items.insert(model::key_of(*item));
+  } else if (const auto* deployment = std::get_if<model::Deployment>(&document)) {
+    context.state.put(*deployment);
+  } else if (const auto* config = std::get_if<model::NodeConfig>(&document)) {
+    context.state.put(*config);
+  }
+}
+
+// What runs must be known, or its agent could not be told again what it is.
+bool is_placed_somewhere(const Context& context, const model::ItemKey& key) {
+  const auto& instances = context.state.durable().instances;
+  auto it = instances.lower_bound({key.item, model::SubjectId{}, 0});
+  for (; it != instances.end() && it->first.item == key.item; ++it) {
+    const model::InstanceRecord& record = it->second;
+    if (record.place && record.version == key.version) return true;
+    if (record.leaving && record.leaving->version == key.version) return true;
+  }
+  return false;
+}
+
+Result<void> delete_item(Context& context, const std::string& name) {
+  const auto at = name.find('@');
+  const model::ItemKey key{model::ItemId{name.substr(0, at)},
+                           at == std::string::npos ? "" : name.substr(at + 1)};
+  Desired desired(context.state.durable());
+  if (!desired.erase_item(key)) {
+    return not_found(fmt::format("no item {}; items are named id@version", name));
+  }
+  if (is_placed_somewhere(context, key)) {
+    return Error{Code::Conflict, fmt::format("{} is running; delete what asks for it first", name)};
+  }
+  TRY(desired.check());
+  context.state.erase_item(key);
+  return {};
+}
+
+Result<void> delete_document(Context& context, const DeleteCall& call) {
+  if (call.kind == "Item") return delete_item(context, call.name);
+  Desired desired(context.state.durable());
+  if (call.kind == "Deployment") {
+    if (!desired.erase_deployment(call.name)) return not_found("no deployment " + call.name);
+    context.state.erase_deployment(call.name);
+    return {};
+  }
+  if (call.kind == "NodeConfig") {
+    if (!desired.erase_config(call.name)) return not_found("no node config " + call.name);
+    context.state.erase_node_config(call.name);
+    return {};
+  }
+  return invalid_input(call.kind + " cannot be deleted; Item, Deployment and NodeConfig can");
+}
+
+void accept(Context& context, CallId call) {
+  context.dirty.plan = true;
+  context.unplanned_calls.push_back(call);
+}
+
+void answer_when_sealed(Context& context, CallId call) {
+  context.planned_calls.emplace_back(call, Accepted{});
+}
+
+}  // namespace
+
+void record(Context& context, const ApplyCall& call) {
+  const auto checked = check_apply(context, call);
+  if (!checked) return refuse(context, call.call, checked.error());
+  for (const model::Document& document : call.documents) put_document(context, document);
+  accept(context, call.call);
+}
+
+void record(Context& context, const DeleteCall& call) {
+  const auto deleted = delete_document(context, call);
+  if (!deleted) return refuse(context, call.call, deleted.error());
+  accept(context, call.call);
+}
+
+void record(Context& context, const CordonCall& call) {
+  const auto& nodes = context.state.durable().nodes;
+  const auto known = nodes.find(call.node);
+  if (known == nodes.end()) {
+    return refuse(context, call.call, not_found("no node " + call.node.value()));
+  }
+  model::NodeRecord record = known->second;
+  record.cordoned = call.scheduling == Scheduling::Cordoned;
+  context.state.put(record);
+  context.dirty.plan = true;
+  answer_when_sealed(context, call.call);
+}
+
+void record(Context& context, const ForgetNodeCall& call) {
+  const ObservedNode* node = context.find_node(call.node);
+  if (node == nullptr || !context.state.durable().nodes.contains(call.node)) {
+    return refuse(context, call.call, not_found("no node " + call.node.value()));
+  }
+  if (node->connection) {
+    return refuse(context, call.call,
+                  Error{Code::Conflict, call.node.value() + " is connected; stop its agent first"});
+  }
+  for (const model::InstanceKey& key : context.state.instances_on(call.node)) {
+    context.dirty.statuses.insert(key);
+  }
+  context.node_alarms.erase({node->alarm, call.node});
+  context.nodes.erase(call.node);
+  context.state.erase_node(call.node);
+  context.dirty.plan = true;
+  context.note(NoteKind::NodeForgotten, call.node, "");
+  answer_when_sealed(context, call.call);
+}
+
+void record(Context& context, const Subscribed& event) { context.listeners.insert(event.listener); }
+
+void record(Context& context, const Unsubscribed& event) {
+  context.listeners.erase(event.listener);
+}
+
+}  // namespace berth::control

@@ -1,0 +1,69 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+
+#include "base/time.h"
+#include "control/events.h"
+#include "model/node.h"
+#include "model/protocol.h"
+
+namespace berth::control {
+
+enum class Liveness {
+  Unknown,      // since the start of the controller it has said nothing yet
+  Reachable,    // connected, and has reported fully
+  Unreachable,  // silent: gets nothing new, keeps what it has
+  Lost,         // silent for so long that what may move is placed elsewhere
+};
+
+std::string_view to_string(Liveness liveness);
+
+// What an agent was told to run, as far as a change of it needs a new command.
+struct Told {
+  std::string version;
+  std::uint64_t item_edition = 0;
+  std::uint32_t image = 0;
+  model::RuntimeId runtime;
+  std::int64_t priority = 0;
+
+  friend bool operator==(const Told&, const Told&) = default;
+};
+
+// What we have heard of a node, and told it.
+struct ObservedNode {
+  // Reachability.
+  Liveness liveness = Liveness::Unknown;
+  std::optional<ConnectionId> connection;
+  ConnectionId newest_connection = 0;
+  Time last_heard;
+  Time disconnected_at;
+  Time alarm = kNever;  // as set in Context::node_alarms
+
+  // Its reports. Valid from the first full one of a connection.
+  bool reported_fully = false;
+  bool ever_reported = false;  // since the start of the controller
+  std::string boot_id;
+  std::uint64_t revision = 0;
+  model::CommandNumber acted;
+  std::optional<Time> asked_for_full;
+  model::NodeInfo info;
+  std::optional<model::Usage> usage;
+  model::Usage instance_usage;  // sum over `reported`
+  std::map<model::InstanceKey, model::ReportedStatus> reported;
+
+  // Our commands.
+  std::optional<model::CommandNumber> last_sent;
+  Time sent_at;
+  bool needs_full_command = true;  // what it was told is not known to be what it has
+  std::map<model::InstanceKey, Told> told;
+  std::map<model::InstanceKey, model::CommandNumber> stopping;  // told to stop by this command
+  std::set<model::InstanceKey> held_back;  // wait for room that others are leaving
+
+  bool reachable() const { return liveness == Liveness::Reachable; }
+};
+
+}  // namespace berth::control

@@ -1,0 +1,90 @@
+#pragma once
+
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+
+#include "base/time.h"
+#include "control/cluster/observed_node.h"
+#include "control/config.h"
+#include "control/events.h"
+#include "control/state.h"
+
+namespace berth::control {
+
+// What we know of an instance beside its record.
+struct ObservedInstance {
+  Time unconfirmed_since;                          // since when its node owes us a word about it
+  std::optional<model::Problem> refusal;           // of the last decision, while it waits
+  std::optional<model::InstanceStatus> published;  // what listeners have heard last
+};
+
+// An apply call that waits until what it changed has come to rest.
+struct PendingRun {
+  CallId call = 0;
+  Time deadline;
+  std::set<model::InstanceKey> restless;     // not yet in a final state
+  std::set<model::InstanceKey> statuses_of;  // what the final answer tells of
+};
+
+// What the passes must look at in this step.
+struct Dirty {
+  bool plan = false;
+  std::set<model::NodeId> nodes;                                  // reachability
+  std::set<std::pair<model::NodeId, model::InstanceKey>> wanted;  // what an agent shall run
+  std::set<model::InstanceKey> statuses;
+  std::set<model::NodeId> full_reports;   // to be asked of these
+  std::set<model::NodeId> resends;        // these have not acted on what was sent
+  std::set<model::ItemKey> edited_items;  // their documents changed, under the same version
+};
+
+// All that the passes work on. One step at a time; nothing of it is shared.
+struct Context {
+  Context(Config configuration, Durable restored)
+      : config(configuration), state(std::move(restored)) {}
+
+  const Config config;
+  State state;
+
+  // Observed: rebuilt from reports after a restart.
+  std::map<model::NodeId, ObservedNode> nodes;
+  std::map<model::InstanceKey, ObservedInstance> instances;
+  std::map<model::ItemKey, std::uint64_t> item_editions;  // grows when a document changes
+  std::set<ListenerId> listeners;
+  std::vector<PendingRun> runs;
+  std::vector<CallId> unplanned_calls;                     // accepted, but not planned yet
+  std::vector<std::pair<CallId, Accepted>> planned_calls;  // answered when the step is sealed
+  std::set<model::InstanceKey> changed_by_plan;
+  bool settled = false;
+  std::optional<Time> started_at;
+
+  Dirty dirty;
+  std::set<std::pair<Time, model::NodeId>> node_alarms;
+  std::set<std::pair<Time, model::InstanceKey>> instance_alarms;
+
+  // Of the present step.
+  Time now;
+  Effects effects;
+
+  void note(NoteKind kind, std::string about, std::string text) {
+    effects.notes.push_back({kind, std::move(about), std::move(text)});
+  }
+  void note(NoteKind kind, const model::NodeId& node, std::string text) {
+    note(kind, "node/" + node.value(), std::move(text));
+  }
+  void note(NoteKind kind, const model::InstanceKey& key, std::string text) {
+    note(kind, "instance/" + model::to_string(key), std::move(text));
+  }
+
+  // Changes a record and marks all that depends on it.
+  void put(const model::InstanceRecord& record);
+  void erase(const model::InstanceKey& key);
+  void mark(const model::InstanceRecord& record);
+
+  ObservedNode* find_node(const model::NodeId& id);
+  const ObservedNode* find_node(const model::NodeId& id) const;
+};
+
+}  // namespace berth::control

@@ -1,0 +1,93 @@
+#include "control/controller.h"
+
+#include <algorithm>
+
+#include "control/cluster/alarms.h"
+#include "control/launcher/handover.h"
+#include "control/launcher/status.h"
+#include "control/passes.h"
+#include "control/record_events.h"
+
+namespace berth::control {
+
+Controller::Controller(Config config, Durable restored) : context_(config, std::move(restored)) {}
+
+// Everything that was placed is activating until its node has spoken, and every known node has been
+// heard of just now: the clocks start again.
+void Controller::start(Time now) {
+  context_.started_at = now;
+  for (const auto& [id, record] : context_.state.durable().nodes) {
+    ObservedNode& node = context_.nodes[id];
+    node.last_heard = now;
+    node.disconnected_at = now;
+    node.info = record.info;
+    context_.dirty.nodes.insert(id);
+  }
+  for (const auto& [key, record] : context_.state.durable().instances) {
+    context_.dirty.statuses.insert(key);
+    if (record.phase == model::Phase::Placed) await_confirmation(context_, key);
+  }
+}
+
+// A document changed under the same version: whoever runs it must be told.
+void Controller::mark_edited_items() {
+  for (const model::ItemKey& item : context_.dirty.edited_items) {
+    const auto& instances = context_.state.durable().instances;
+    auto it = instances.lower_bound({item.item, model::SubjectId{}, 0});
+    for (; it != instances.end() && it->first.item == item.item; ++it) context_.mark(it->second);
+  }
+}
+
+void Controller::mark_everything() {
+  context_.dirty.plan = true;
+  for (const auto& [id, node] : context_.nodes) {
+    context_.dirty.nodes.insert(id);
+    mark_all_on(context_, id);
+    for (const auto& [key, told] : node.told) context_.dirty.wanted.emplace(id, key);
+    for (const auto& [key, number] : node.stopping) context_.dirty.wanted.emplace(id, key);
+  }
+  for (const auto& [key, record] : context_.state.durable().instances) context_.mark(record);
+}
+
+Effects Controller::step(Time now, std::span<const Event> batch) {
+  context_.now = now;
+  context_.effects = Effects{};
+  if (!context_.started_at) start(now);
+  for (const Event& event : batch) {
+    std::visit([this](const auto& fact) { record(context_, fact); }, event);
+  }
+  mark_edited_items();
+  if (context_.config.walk == Walk::Everything) mark_everything();
+  nodes_pass(context_);
+  launcher_pass(context_);
+  handover_pass(context_);
+  commands_pass(context_);
+  status_pass(context_);
+  runs_pass(context_);
+  const bool plan_later = context_.dirty.plan;  // not settled yet
+  context_.dirty = Dirty{};
+  context_.dirty.plan = plan_later;
+  context_.effects.wake_at = next_wake();
+  return std::move(context_.effects);
+}
+
+std::optional<Time> Controller::next_wake() const {
+  Time wake = kNever;
+  if (!context_.node_alarms.empty()) wake = context_.node_alarms.begin()->first;
+  if (!context_.instance_alarms.empty()) {
+    wake = std::min(wake, context_.instance_alarms.begin()->first);
+  }
+  if (!context_.settled) wake = std::min(wake, *context_.started_at + context_.config.settle_time);
+  for (const PendingRun& run : context_.runs) wake = std::min(wake, run.deadline);
+  return wake == kNever ? std::nullopt : std::optional(wake);
+}
+
+std::map<model::InstanceKey, model::InstanceStatus> Controller::statuses() const {
+  std::map<model::InstanceKey, model::InstanceStatus> statuses;
+  for (const auto& [key, record] : durable().instances) {
+    if (auto status = status_of(context_, key)) statuses.emplace(key, *std::move(status));
+  }
+  return statuses;
+}
+
+}  // namespace berth::control

@@ -1,0 +1,28 @@
+#include "control/events.h"
+#include "base/check.h"
+
+namespace berth::control {
+
+std::string_view to_string(NoteKind kind) {
+  switch (kind) {
+    case NoteKind::NodeJoined: return "NodeJoined";
+    case NoteKind::NodeBack: return "NodeBack";
+    case NoteKind::NodeUnreachable: return "NodeUnreachable";
+    case NoteKind::NodeLost: return "NodeLost";
+    case NoteKind::NodeInError: return "NodeInError";
+    case NoteKind::NodeForgotten: return "NodeForgotten";
+    case NoteKind::Settled: return "Settled";
+    case NoteKind::Placed: return "Placed";
+    case NoteKind::Moved: return "Moved";
+    case NoteKind::Updated: return "Updated";
+    case NoteKind::Refused: return "Refused";
+    case NoteKind::Removed: return "Removed";
+    case NoteKind::Adopted: return "Adopted";
+    case NoteKind::StatusChanged: return "StatusChanged";
+    case NoteKind::ReportGap: return "ReportGap";
+    case NoteKind::CommandResent: return "CommandResent";
+  }
+  CHECK(false, "unknown kind of note");
+}
+
+}  // namespace berth::control

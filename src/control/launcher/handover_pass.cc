@@ -1,0 +1,96 @@
+#include <algorithm>
+
+#include "control/launcher/handover.h"
+#include "control/passes.h"
+
+namespace berth::control {
+namespace {
+
+const model::ReportedStatus* reported_on(const Context& context, const model::NodeId& id,
+                                         const model::InstanceKey& key) {
+  const ObservedNode* node = context.find_node(id);
+  if (node == nullptr) return nullptr;
+  const auto status = node->reported.find(key);
+  return status == node->reported.end() ? nullptr : &status->second;
+}
+
+// A node that is lost, or in error by its own word, is not waited for: what turns up there later is
+// stopped.
+bool is_given_up(const Context& context, const model::NodeId& id) {
+  const ObservedNode* node = context.find_node(id);
+  return node == nullptr || node->liveness == Liveness::Lost ||
+         node->info.state == model::NodeState::Error;
+}
+
+bool is_exclusive(const model::Item& item, const model::NodeInfo& source) {
+  for (const model::SharedResource& shared : source.shared_resources) {
+    const bool held =
+        std::ranges::find(item.shared_resources, shared.name) != item.shared_resources.end();
+    if (held && shared.count == 1) return true;
+  }
+  const bool keeps_state = item.quotas.state.value_or(Bytes{}) > Bytes{} ||
+                           item.request.state.value_or(Bytes{}) > Bytes{};
+  return source.partitions.unit_wide && keeps_state;
+}
+
+bool must_stop_first(const Context& context, const model::InstanceRecord& record) {
+  const auto& items = context.state.durable().items;
+  const auto item = items.find({record.key.item, record.version});
+  if (item == items.end()) return true;  // we could not tell its agent again to run it
+  const ObservedNode* source = context.find_node(record.place->node);
+  return item->second.move == model::MovePolicy::StopFirst ||
+         is_exclusive(item->second, source->info);
+}
+
+}  // namespace
+
+bool may_run_on(const Context& context, const model::NodeId& id, const model::InstanceKey& key) {
+  const ObservedNode* node = context.find_node(id);
+  if (node == nullptr) return false;
+  // Before its first report we know nothing of what it runs.
+  return !node->ever_reported || node->told.contains(key) || node->reported.contains(key) ||
+         node->stopping.contains(key);
+}
+
+bool is_active_at_its_place(const Context& context, const model::InstanceRecord& record) {
+  if (!record.place) return false;
+  const auto* status = reported_on(context, record.place->node, record.key);
+  return status != nullptr && status->state == model::InstanceState::Active &&
+         status->version == record.version && status->runtime == record.place->runtime &&
+         !status->stopping;
+}
+
+std::optional<model::Leaving> leaving_after_move(const Context& context,
+                                                 const model::InstanceRecord& record,
+                                                 const model::Place& target) {
+  const model::NodeId& source = record.place->node;
+  // A copy that has not come up yet is not worth waiting for; the one it should replace is.
+  if (record.leaving && record.leaving->place.node != target.node &&
+      !is_active_at_its_place(context, record)) {
+    return record.leaving;
+  }
+  // On one node the agent itself goes from one run to the next.
+  if (source == target.node) return std::nullopt;
+  if (is_given_up(context, source) || !may_run_on(context, source, record.key)) return std::nullopt;
+  return model::Leaving{.place = *record.place,
+                        .version = record.version,
+                        .image = record.image,
+                        .stop_first = must_stop_first(context, record)};
+}
+
+// The source goes when the target is active, or first if it must; it has gone when its node says
+// so.
+void handover_pass(Context& context) {
+  for (const model::InstanceKey& key : context.dirty.statuses) {
+    const auto* known = context.state.find_instance(key);
+    if (known == nullptr || !known->leaving) continue;
+    const model::NodeId& source = known->leaving->place.node;
+    const bool gone = context.settled && !may_run_on(context, source, key);
+    if (!gone && !is_given_up(context, source)) continue;
+    model::InstanceRecord record = *known;
+    record.leaving.reset();
+    context.put(record);
+  }
+}
+
+}  // namespace berth::control

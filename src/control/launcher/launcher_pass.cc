@@ -1,0 +1,206 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "control/id_pool.h"
+#include "control/launcher/handover.h"
+#include "control/launcher/snapshot.h"
+#include "control/passes.h"
+#include "placement/plan.h"
+
+namespace berth::control {
+namespace {
+
+using placement::Placement;
+using placement::Plan;
+using placement::Refusal;
+
+// A plan can free room that one refused earlier in it could use: planning again finds that. It
+// settles at once in practice; the bound keeps a surprise from stopping the daemon.
+constexpr int kPlansPerStep = 8;
+
+// Turns a plan into records. Only what differs from the known records is written.
+class PlanCarrier {
+ public:
+  PlanCarrier(Context& context, const placement::Snapshot& snapshot, const Plan& plan)
+      : context_(context), snapshot_(snapshot), plan_(plan) {}
+
+  // Whether any record changed.
+  bool carry_out() {
+    remember_own_runtimes();
+    for (const Placement& placement : plan_.placements) place(placement);
+    for (const Refusal& refusal : plan_.refused) refuse(refusal);
+    cache_unasked();
+    return changed_;
+  }
+
+ private:
+  // The record to change: the known one, or a new one with its ids.
+  std::optional<model::InstanceRecord> record_for(const model::InstanceKey& key) {
+    if (const auto* known = context_.state.find_instance(key)) {
+      if (known->uid != 0 || known->preinstalled) return with_priority(*known);
+    }
+    const auto gid = gid_of(context_.state, key.item, context_.config.gids);
+    const auto uid = gid ? take_uid(context_.state, context_.config.uids) : std::nullopt;
+    if (!uid) return std::nullopt;
+    model::InstanceRecord record;
+    record.key = key;
+    record.uid = *uid;
+    record.gid = *gid;
+    return with_priority(record);
+  }
+
+  model::InstanceRecord with_priority(model::InstanceRecord record) const {
+    const auto found = requests_.find(record.key);
+    CHECK(found != requests_.end(), "a plan is about what was asked for");
+    const placement::Request& request = *found->second;
+    record.priority = request.run->priority;
+    record.type = request.item->type;
+    record.own_runtime = request.own_runtime;
+    return record;
+  }
+
+  void remember_own_runtimes() {
+    expanded_ = placement::expand(snapshot_);
+    for (const placement::Request& request : expanded_) requests_.emplace(request.key, &request);
+  }
+
+  void place(const Placement& placement) {
+    auto record = record_for(placement.key);
+    if (!record) return refuse_without_ids(placement.key);
+    if (record->place && record->place != placement.place) {
+      record->leaving = leaving_after_move(context_, *record, placement.place);
+    }
+    note_placement(placement, *record);
+    record->phase = model::Phase::Placed;
+    record->place = placement.place;
+    record->version = placement.version;
+    record->image = placement.image;
+    record->preinstalled = false;
+    ObservedInstance& observed = context_.instances[placement.key];
+    observed.refusal.reset();
+    put(*record);
+  }
+
+  void note_placement(const Placement& placement, const model::InstanceRecord& before) {
+    const std::string where = model::to_string(placement.place);
+    if (!before.place) {
+      context_.note(NoteKind::Placed, placement.key,
+                    fmt::format("{} on {}", placement.version, where));
+    } else if (before.version != placement.version) {
+      context_.note(NoteKind::Updated, placement.key,
+                    fmt::format("{} to {} on {}", before.version, placement.version, where));
+    } else if (*before.place != placement.place) {
+      context_.note(NoteKind::Moved, placement.key,
+                    fmt::format("{} to {}", model::to_string(*before.place), where));
+    }
+  }
+
+  void refuse(const Refusal& refusal) {
+    auto record = record_for(refusal.key);
+    if (!record) return refuse_without_ids(refusal.key);
+    remember_refusal(refusal.key, {std::string(model::to_string(refusal.reason)), refusal.hint});
+    if (refusal.left_running) return;
+    record->phase = model::Phase::Waiting;
+    record->place.reset();
+    record->leaving.reset();
+    record->version = refusal.version;
+    put(*record);
+  }
+
+  void refuse_without_ids(const model::InstanceKey& key) {
+    remember_refusal(key, {"NoFreeUserId", "delete instances that are no longer needed"});
+  }
+
+  void remember_refusal(const model::InstanceKey& key, model::Problem problem) {
+    ObservedInstance& observed = context_.instances[key];
+    if (observed.refusal == problem) return;
+    if (!observed.refusal || observed.refusal->reason != problem.reason) {
+      context_.note(NoteKind::Refused, key, fmt::format("{}: {}", problem.reason, problem.message));
+    }
+    observed.refusal = std::move(problem);
+    context_.dirty.statuses.insert(key);
+  }
+
+  // What nobody asks for any more keeps its ids and data for the day it is asked for again.
+  void cache_unasked() {
+    std::vector<model::InstanceRecord> unasked;
+    for (const auto& [key, record] : context_.state.durable().instances) {
+      const bool asked = requests_.contains(key) || record.preinstalled;
+      if (!asked && record.phase != model::Phase::Cached) unasked.push_back(record);
+    }
+    for (model::InstanceRecord& record : unasked) {
+      context_.note(NoteKind::Removed, record.key, "no longer asked for");
+      record.phase = model::Phase::Cached;
+      record.place.reset();
+      record.leaving.reset();
+      context_.instances[record.key].refusal.reset();
+      put(record);
+    }
+    std::erase_if(context_.instances, [&](const auto& entry) {
+      return !context_.state.find_instance(entry.first) && !requests_.contains(entry.first);
+    });
+  }
+
+  void put(const model::InstanceRecord& record) {
+    const auto* known = context_.state.find_instance(record.key);
+    if (known != nullptr && *known == record) return;
+    const bool same_run = known != nullptr && known->place == record.place &&
+                          known->version == record.version && known->image == record.image;
+    changed_ = true;
+    context_.put(record);
+    if (same_run) return;
+    context_.changed_by_plan.insert(record.key);
+    await_confirmation(context_, record.key);
+  }
+
+  Context& context_;
+  const placement::Snapshot& snapshot_;
+  const Plan& plan_;
+  std::vector<placement::Request> expanded_;
+  std::map<model::InstanceKey, const placement::Request*> requests_;
+  bool changed_ = false;
+};
+
+void plan_until_it_rests(Context& context) {
+  for (int i = 0; i < kPlansPerStep; ++i) {
+    const placement::Snapshot snapshot = snapshot_of(context);
+    const Plan plan = placement::make_plan(snapshot, {});
+    const bool changed = PlanCarrier(context, snapshot, plan).carry_out();
+    if (!changed || plan.refused.empty()) return;
+  }
+}
+
+void answer_calls(Context& context) {
+  if (context.unplanned_calls.empty()) return;
+  Accepted accepted;
+  for (const model::InstanceKey& key : context.state.waiting()) {
+    const auto& refusal = context.instances.at(key).refusal;
+    if (refusal) accepted.refused.emplace(key, *refusal);
+  }
+  for (const CallId call : context.unplanned_calls) {
+    context.planned_calls.emplace_back(call, accepted);
+    context.runs.push_back({.call = call,
+                            .deadline = context.now + context.config.run_timeout,
+                            .restless = context.changed_by_plan,
+                            .statuses_of = context.changed_by_plan});
+  }
+  context.unplanned_calls.clear();
+}
+
+}  // namespace
+
+void await_confirmation(Context& context, const model::InstanceKey& key) {
+  context.instances[key].unconfirmed_since = context.now;
+  context.instance_alarms.emplace(context.now + context.config.confirm_timeout, key);
+}
+
+void launcher_pass(Context& context) {
+  if (!context.settled || !context.dirty.plan) return;
+  context.changed_by_plan.clear();
+  plan_until_it_rests(context);
+  context.dirty.plan = false;
+  answer_calls(context);
+}
+
+}  // namespace berth::control

@@ -1,0 +1,90 @@
+#include "control/launcher/snapshot.h"
+
+#include <algorithm>
+#include <set>
+
+#include "base/check.h"
+
+namespace berth::control {
+namespace {
+
+placement::Reachability reachability_of(Liveness liveness) {
+  switch (liveness) {
+    case Liveness::Reachable: return placement::Reachability::Connected;
+    case Liveness::Unknown:
+    case Liveness::Unreachable: return placement::Reachability::Unreachable;
+    case Liveness::Lost: return placement::Reachability::Lost;
+  }
+  CHECK(false, "unknown liveness");
+}
+
+model::Usage system_usage_of(const ObservedNode& node) {
+  if (!node.usage) return {};
+  const model::Usage rest = *node.usage - node.instance_usage;
+  return {std::max(rest.cpu, Dmips{}), std::max(rest.ram, Bytes{})};
+}
+
+using Asked = std::set<std::pair<model::ItemId, model::SubjectId>>;
+
+Asked asked_for(const Durable& durable) {
+  Asked asked;
+  for (const auto& [name, deployment] : durable.deployments) {
+    for (const model::RunRequest& run : deployment.run) asked.emplace(run.item, run.subject);
+  }
+  return asked;
+}
+
+// A preinstalled component that nobody asked for is none of the plan's business.
+bool concerns_plan(const model::InstanceRecord& record, const Asked& asked) {
+  return !record.preinstalled || asked.contains({record.key.item, record.key.subject});
+}
+
+model::Usage measured(const Context& context, const model::InstanceRecord& record) {
+  const ObservedNode* node = context.find_node(record.place->node);
+  if (node == nullptr) return {};
+  const auto status = node->reported.find(record.key);
+  return status == node->reported.end() ? model::Usage{} : status->second.usage;
+}
+
+}  // namespace
+
+placement::NodeView view_of(const Context& context, const model::NodeRecord& record,
+                            const ObservedNode& node) {
+  std::vector<const model::NodeConfig*> configs;
+  for (const auto& [name, config] : context.state.durable().node_configs) {
+    configs.push_back(&config);
+  }
+  const model::Runtime* primary = model::primary_runtime(node.info);
+  return {.id = record.id,
+          .info = &node.info,
+          .settings = model::settings_for(record.id, node.info.type, configs),
+          .reachability = reachability_of(node.liveness),
+          .cordoned = record.cordoned,
+          .ready = primary != nullptr && primary->ready == model::Readiness::Ready,
+          .overloaded = false,
+          .system_usage = system_usage_of(node)};
+}
+
+placement::Snapshot snapshot_of(const Context& context) {
+  const Durable& durable = context.state.durable();
+  placement::Snapshot snapshot;
+  for (const auto& [key, item] : durable.items) snapshot.items.emplace(key, &item);
+  for (const auto& [name, deployment] : durable.deployments) {
+    snapshot.deployments.push_back(&deployment);
+  }
+  for (const auto& [id, record] : durable.nodes) {
+    snapshot.nodes.push_back(view_of(context, record, context.nodes.at(id)));
+  }
+  const Asked asked = asked_for(durable);
+  for (const auto& [key, record] : durable.instances) {
+    if (record.own_runtime) snapshot.bound.emplace(key, *record.own_runtime);
+    if (!concerns_plan(record, asked)) continue;
+    if (record.preinstalled) snapshot.bound.emplace(key, *record.place);
+    if (!record.place) continue;
+    snapshot.present.emplace(
+        key, placement::Present{*record.place, record.version, measured(context, record)});
+  }
+  return snapshot;
+}
+
+}  // namespace berth::control

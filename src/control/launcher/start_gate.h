@@ -1,0 +1,22 @@
+#pragma once
+
+#include <set>
+
+#include "control/context.h"
+
+namespace berth::control {
+
+// Which of the new instances may be started on a node now. The plan is about the end of all moves;
+// on the way there, what is about to leave still takes its room, and a start waits for it. What
+// leaves make-before-break and is scheduled after the one that waits is stopped at once, so that no
+// two moves can wait for each other.
+struct GateAnswer {
+  std::set<model::InstanceKey> admitted;
+  std::set<model::InstanceKey> held_back;
+  std::set<model::InstanceKey> hurried;  // leave the node, and shall stop first
+};
+
+GateAnswer ask_gate(const Context& context, const model::NodeId& id,
+                    const std::set<model::InstanceKey>& newcomers);
+
+}  // namespace berth::control

@@ -1,0 +1,118 @@
+#include <fmt/format.h>
+
+#include "control/launcher/handover.h"
+#include "control/launcher/status.h"
+#include "control/passes.h"
+
+namespace berth::control {
+namespace {
+
+using model::InstanceState;
+
+model::InstanceStatus failed(model::InstanceStatus status, std::string reason,
+                             std::string message) {
+  status.state = InstanceState::Failed;
+  status.problem = {std::move(reason), std::move(message)};
+  return status;
+}
+
+// Its node has not said a word about it yet.
+model::InstanceStatus unconfirmed(const Context& context, const model::InstanceRecord& record,
+                                  model::InstanceStatus status) {
+  const auto observed = context.instances.find(record.key);
+  const bool late =
+      observed != context.instances.end() &&
+      context.now - observed->second.unconfirmed_since >= context.config.confirm_timeout;
+  if (!late) return status;
+  return failed(std::move(status), "NotConfirmed",
+                record.place->node.value() + " has not reported it in time");
+}
+
+model::InstanceStatus as_reported(model::InstanceStatus status,
+                                  const model::ReportedStatus& reported) {
+  status.state = reported.state;
+  status.problem = reported.problem;
+  status.exit_code = reported.exit_code;
+  status.restarts = reported.restarts;
+  return status;
+}
+
+model::InstanceStatus placed_status(const Context& context, const model::InstanceRecord& record,
+                                    model::InstanceStatus status) {
+  const ObservedNode* node = context.find_node(record.place->node);
+  if (node == nullptr || node->liveness == Liveness::Lost) {
+    return failed(std::move(status), "NodeLost", record.place->node.value() + " is silent");
+  }
+  if (node->info.state == model::NodeState::Error) {
+    return failed(std::move(status), "NodeError", record.place->node.value() + " is in error");
+  }
+  status.unverified = node->liveness == Liveness::Unreachable;
+  const auto reported = node->reported.find(record.key);
+  const bool is_this_run =
+      reported != node->reported.end() && reported->second.version == record.version &&
+      reported->second.runtime == record.place->runtime && !reported->second.stopping;
+  if (!is_this_run) return unconfirmed(context, record, std::move(status));
+  return as_reported(std::move(status), reported->second);
+}
+
+std::string in_words(const model::InstanceStatus& status) {
+  std::string words(model::to_string(status.state));
+  if (!status.problem.reason.empty()) words += "(" + status.problem.reason + ")";
+  if (status.place) words += " on " + model::to_string(*status.place);
+  if (status.unverified) words += ", unverified";
+  return words;
+}
+
+void publish(Context& context, const model::InstanceKey& key, ObservedInstance& observed) {
+  const auto status = status_of(context, key);
+  if (status == observed.published) return;
+  if (status) {
+    context.effects.changes.push_back(*status);
+    context.note(NoteKind::StatusChanged, key, in_words(*status));
+  } else {
+    model::InstanceStatus gone = *observed.published;
+    gone.state = InstanceState::Inactive;
+    gone.place.reset();
+    context.effects.changes.push_back(std::move(gone));
+  }
+  observed.published = status;
+}
+
+}  // namespace
+
+std::optional<model::InstanceStatus> status_of(const Context& context,
+                                               const model::InstanceKey& key) {
+  const auto* record = context.state.find_instance(key);
+  const auto observed = context.instances.find(key);
+  const auto* refusal = observed != context.instances.end() && observed->second.refusal
+                            ? &*observed->second.refusal
+                            : nullptr;
+  if (record == nullptr || record->phase == model::Phase::Cached) {
+    if (refusal == nullptr) return std::nullopt;
+    return failed({.key = key}, refusal->reason, refusal->message);
+  }
+  model::InstanceStatus status{.key = key, .version = record->version, .place = record->place};
+  if (record->phase == model::Phase::Placed) {
+    return placed_status(context, *record, std::move(status));
+  }
+  if (refusal == nullptr) return status;
+  return failed(std::move(status), refusal->reason, refusal->message);
+}
+
+void status_pass(Context& context) {
+  while (!context.instance_alarms.empty() &&
+         context.instance_alarms.begin()->first <= context.now) {
+    context.dirty.statuses.insert(context.instance_alarms.begin()->second);
+    context.instance_alarms.erase(context.instance_alarms.begin());
+  }
+  for (const model::InstanceKey& key : context.dirty.statuses) {
+    const auto observed = context.instances.find(key);
+    if (observed != context.instances.end()) {
+      publish(context, key, observed->second);
+    } else if (context.state.find_instance(key) != nullptr) {
+      publish(context, key, context.instances[key]);
+    }
+  }
+}
+
+}  // namespace berth::control

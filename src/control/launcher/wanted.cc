@@ -1,0 +1,70 @@
+#include "control/launcher/wanted.h"
+
+#include "base/check.h"
+#include "control/launcher/handover.h"
+
+namespace berth::control {
+namespace {
+
+std::uint64_t edition_of(const Context& context, const model::ItemKey& key) {
+  const auto found = context.item_editions.find(key);
+  return found == context.item_editions.end() ? 0 : found->second;
+}
+
+// One that must stop first starts only when the old copy has gone, unless it was begun before.
+bool waits_for_source(const Context& context, const model::InstanceRecord& record) {
+  if (!record.leaving || !record.leaving->stop_first) return false;
+  const ObservedNode* target = context.find_node(record.place->node);
+  const bool begun = target->told.contains(record.key) || target->reported.contains(record.key);
+  return !begun;
+}
+
+std::optional<Told> at_its_place(const Context& context, const model::InstanceRecord& record) {
+  if (waits_for_source(context, record)) return std::nullopt;
+  return Told{.version = record.version,
+              .item_edition = edition_of(context, {record.key.item, record.version}),
+              .image = record.image,
+              .runtime = record.place->runtime,
+              .priority = record.priority};
+}
+
+std::optional<Told> where_it_leaves(const Context& context, const model::InstanceRecord& record) {
+  const model::Leaving& leaving = *record.leaving;
+  const bool known = context.state.durable().items.contains({record.key.item, leaving.version});
+  if (leaving.stop_first || !known || is_active_at_its_place(context, record)) return std::nullopt;
+  return Told{.version = leaving.version,
+              .item_edition = edition_of(context, {record.key.item, leaving.version}),
+              .image = leaving.image,
+              .runtime = leaving.place.runtime,
+              .priority = record.priority};
+}
+
+}  // namespace
+
+std::optional<Told> wanted_on(const Context& context, const model::NodeId& node,
+                              const model::InstanceKey& key) {
+  const auto* record = context.state.find_instance(key);
+  if (record == nullptr || record->preinstalled) return std::nullopt;
+  if (record->place && record->place->node == node) return at_its_place(context, *record);
+  if (record->leaving && record->leaving->place.node == node) {
+    return where_it_leaves(context, *record);
+  }
+  return std::nullopt;
+}
+
+model::InstanceSpec spec_of(const Context& context, const model::InstanceKey& key,
+                            const Told& told) {
+  const auto& items = context.state.durable().items;
+  const auto item = items.find({key.item, told.version});
+  const auto* record = context.state.find_instance(key);
+  CHECK(item != items.end() && record != nullptr, "only known items are told to agents");
+  return {.key = key,
+          .item = item->second,
+          .image = told.image,
+          .runtime = told.runtime,
+          .priority = told.priority,
+          .uid = record->uid,
+          .gid = record->gid};
+}
+
+}  // namespace berth::control

@@ -1,0 +1,22 @@
+#pragma once
+
+#include "control/context.h"
+
+// The passes of a step, in their order. Each looks at what is dirty, decides, and may be repeated
+// without harm; each is explained in its own file.
+namespace berth::control {
+
+// Reachability of nodes by the clocks, and the settling after a start.
+void nodes_pass(Context& context);
+// What runs where: plans, and turns the plan into records.
+void launcher_pass(Context& context);
+// Moves in progress: the source goes when the target is active.
+void handover_pass(Context& context);
+// Commands to agents whose wanted instances changed. Ends the durable part of the step.
+void commands_pass(Context& context);
+// What listeners hear.
+void status_pass(Context& context);
+// Apply calls that have come to rest.
+void runs_pass(Context& context);
+
+}  // namespace berth::control

@@ -1,0 +1,146 @@
+#include "control/state.h"
+
+#include <fmt/format.h>
+
+#include "base/check.h"
+
+namespace berth::control {
+namespace {
+
+constexpr const char* kCountersKey = "counters";
+
+// Fixed width, so that the order of keys is the order of numbers.
+std::string sequence_key(std::uint64_t sequence) { return fmt::format("{:020}", sequence); }
+
+}  // namespace
+
+std::string_view to_string(Table table) {
+  switch (table) {
+    case Table::Items: return "items";
+    case Table::Deployments: return "deployments";
+    case Table::NodeConfigs: return "node-configs";
+    case Table::Nodes: return "nodes";
+    case Table::Instances: return "instances";
+    case Table::Groups: return "groups";
+    case Table::FreedUids: return "freed-uids";
+    case Table::Counters: return "counters";
+  }
+  CHECK(false, "unknown table");
+}
+
+State::State(Durable restored) : durable_(std::move(restored)) {
+  for (const auto& [key, instance] : durable_.instances) index(instance);
+}
+
+template <class Map, class Key, class Value>
+void State::put_in(Map& map, const Key& key, const Value& value, Table table,
+                   std::string written_key) {
+  const auto found = map.find(key);
+  if (found != map.end() && found->second == value) return;
+  map.insert_or_assign(key, value);
+  writes_.push_back({table, std::move(written_key), Record(value)});
+}
+
+void State::put(const model::Item& item) {
+  const model::ItemKey key = model::key_of(item);
+  put_in(durable_.items, key, item, Table::Items, model::to_string(key));
+}
+
+void State::put(const model::Deployment& deployment) {
+  put_in(durable_.deployments, deployment.name, deployment, Table::Deployments, deployment.name);
+}
+
+void State::put(const model::NodeConfig& config) {
+  put_in(durable_.node_configs, config.name, config, Table::NodeConfigs, config.name);
+}
+
+void State::put(const model::NodeRecord& node) {
+  put_in(durable_.nodes, node.id, node, Table::Nodes, node.id.value());
+}
+
+void State::put(const model::InstanceRecord& instance) {
+  CHECK((instance.phase == model::Phase::Placed) == instance.place.has_value(),
+        "an instance has a place exactly when it is placed");
+  if (const auto* known = find_instance(instance.key)) unindex(*known);
+  put_in(durable_.instances, instance.key, instance, Table::Instances,
+         model::to_string(instance.key));
+  index(instance);
+}
+
+void State::put(const model::GroupRecord& group) {
+  put_in(durable_.groups, group.item, group, Table::Groups, group.item.value());
+}
+
+void State::put(const model::FreedIdRecord& freed) {
+  put_in(durable_.freed_uids, freed.sequence, freed, Table::FreedUids,
+         sequence_key(freed.sequence));
+}
+
+void State::put(const model::CounterRecord& counters) {
+  if (durable_.counters == counters) return;
+  durable_.counters = counters;
+  need_new_revision_ = true;  // seal() writes the counters
+}
+
+void State::erase_item(const model::ItemKey& key) {
+  if (durable_.items.erase(key) > 0) writes_.push_back({Table::Items, model::to_string(key), {}});
+}
+
+void State::erase_deployment(const std::string& name) {
+  if (durable_.deployments.erase(name) > 0) writes_.push_back({Table::Deployments, name, {}});
+}
+
+void State::erase_node_config(const std::string& name) {
+  if (durable_.node_configs.erase(name) > 0) writes_.push_back({Table::NodeConfigs, name, {}});
+}
+
+void State::erase_node(const model::NodeId& id) {
+  if (durable_.nodes.erase(id) > 0) writes_.push_back({Table::Nodes, id.value(), {}});
+}
+
+void State::erase_instance(const model::InstanceKey& key) {
+  const auto* known = find_instance(key);
+  if (known == nullptr) return;
+  unindex(*known);
+  durable_.instances.erase(key);
+  writes_.push_back({Table::Instances, model::to_string(key), {}});
+}
+
+void State::erase_freed_uid(std::uint64_t sequence) {
+  if (durable_.freed_uids.erase(sequence) > 0) {
+    writes_.push_back({Table::FreedUids, sequence_key(sequence), {}});
+  }
+}
+
+void State::index(const model::InstanceRecord& instance) {
+  if (instance.place) on_node_[instance.place->node].insert(instance.key);
+  if (instance.leaving) on_node_[instance.leaving->place.node].insert(instance.key);
+  if (instance.phase == model::Phase::Waiting) waiting_.insert(instance.key);
+}
+
+void State::unindex(const model::InstanceRecord& instance) {
+  if (instance.place) on_node_[instance.place->node].erase(instance.key);
+  if (instance.leaving) on_node_[instance.leaving->place.node].erase(instance.key);
+  waiting_.erase(instance.key);
+}
+
+const std::set<model::InstanceKey>& State::instances_on(const model::NodeId& node) const {
+  static const std::set<model::InstanceKey> kNone;
+  const auto found = on_node_.find(node);
+  return found == on_node_.end() ? kNone : found->second;
+}
+
+const model::InstanceRecord* State::find_instance(const model::InstanceKey& key) const {
+  const auto found = durable_.instances.find(key);
+  return found == durable_.instances.end() ? nullptr : &found->second;
+}
+
+std::vector<Write> State::seal() {
+  if (writes_.empty() && !need_new_revision_) return {};
+  ++durable_.counters.revision;
+  writes_.push_back({Table::Counters, kCountersKey, Record(durable_.counters)});
+  need_new_revision_ = false;
+  return std::exchange(writes_, {});
+}
+
+}  // namespace berth::control

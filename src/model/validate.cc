@@ -1,0 +1,248 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <string_view>
+#include <tuple>
+
+#include "base/suggest.h"
+#include "model/manifest.h"
+
+namespace berth::model {
+namespace {
+
+using Findings = std::vector<Finding>;
+
+template <class D>
+struct Numbered {
+  std::size_t number = 0;
+  const D* document = nullptr;
+};
+
+template <class D>
+std::vector<Numbered<D>> all_of(const Manifest& manifest) {
+  std::vector<Numbered<D>> found;
+  for (std::size_t i = 0; i < manifest.size(); ++i) {
+    if (const D* document = std::get_if<D>(&manifest[i])) found.push_back({i, document});
+  }
+  return found;
+}
+
+// The versions of each item, in the order of the manifest.
+using Catalog = std::map<ItemId, std::vector<const Item*>>;
+
+Catalog catalog_of(const Manifest& manifest) {
+  Catalog catalog;
+  for (const auto& [number, item] : all_of<Item>(manifest)) catalog[item->id].push_back(item);
+  return catalog;
+}
+
+std::string versions_of(const std::vector<const Item*>& items) {
+  constexpr std::size_t kShownMax = 10;
+  std::string text;
+  for (std::size_t i = 0; i < items.size() && i < kShownMax; ++i) {
+    text += (i == 0 ? "" : ", ") + items[i]->version;
+  }
+  return items.size() > kShownMax ? text + ", ..." : text;
+}
+
+// The first place where each thing was said; says of a thing whether it is new.
+template <class Thing>
+class FirstPlaces {
+ public:
+  // Where it was said before, nullptr if nowhere.
+  const std::string* before(const Thing& thing, std::string place) {
+    const auto [entry, is_new] = places_.try_emplace(thing, std::move(place));
+    return is_new ? nullptr : &entry->second;
+  }
+
+ private:
+  std::map<Thing, std::string> places_;
+};
+
+void find_repeated_items(const Manifest& manifest, Findings& findings) {
+  FirstPlaces<ItemKey> seen;
+  for (const auto& [number, item] : all_of<Item>(manifest)) {
+    if (!seen.before(key_of(*item), "")) continue;
+    findings.push_back(
+        {number, "metadata.name", fmt::format("item {} is there twice", to_string(key_of(*item)))});
+  }
+}
+
+template <class D, class Name>
+void find_repeated_names(const Manifest& manifest, std::string_view kind, Name name_of,
+                         Findings& findings) {
+  FirstPlaces<std::string> seen;
+  for (const auto& [number, document] : all_of<D>(manifest)) {
+    const std::string& name = name_of(*document);
+    if (!seen.before(name, "")) continue;
+    findings.push_back(
+        {number, "metadata.name", fmt::format("{} \"{}\" is there twice", kind, name)});
+  }
+}
+
+std::string unknown_item(const ItemId& id, const Catalog& catalog) {
+  std::vector<std::string_view> known;
+  for (const auto& entry : catalog) known.push_back(entry.first.value());
+  return fmt::format("there is no item \"{}\".{}", id.value(), did_you_mean(id.value(), known));
+}
+
+std::string unknown_version(const RunRequest& request, const std::vector<const Item*>& items) {
+  std::vector<std::string_view> known;
+  for (const Item* item : items) known.push_back(item->version);
+  return fmt::format("item \"{}\" has no version \"{}\" (known versions: {}).{}",
+                     request.item.value(), request.version, versions_of(items),
+                     did_you_mean(request.version, known));
+}
+
+// The checks of one run request against the items there are.
+class RequestCheck {
+ public:
+  RequestCheck(const RunRequest& request, std::size_t document, std::string path,
+               Findings& findings)
+      : request_(request), document_(document), path_(std::move(path)), findings_(findings) {}
+
+  void run(const Catalog& catalog) {
+    const auto items = catalog.find(request_.item);
+    if (items == catalog.end()) return add(".item", unknown_item(request_.item, catalog));
+    const Item* item = chosen(items->second);
+    if (item == nullptr || request_.instances || item->type == ItemType::Component) return;
+    add(".instances", fmt::format("all is for components; \"{}\" is a {}", item->id.value(),
+                                  to_string(item->type)));
+  }
+
+ private:
+  const Item* chosen(const std::vector<const Item*>& items) {
+    if (request_.version.empty()) return only_one_of(items);
+    const auto item = std::ranges::find(items, request_.version, &Item::version);
+    if (item != items.end()) return *item;
+    add(".version", unknown_version(request_, items));
+    return nullptr;
+  }
+
+  const Item* only_one_of(const std::vector<const Item*>& items) {
+    if (items.size() == 1) return items.front();
+    add(".version", fmt::format("is missing: item \"{}\" has several versions ({})",
+                                request_.item.value(), versions_of(items)));
+    return nullptr;
+  }
+
+  void add(std::string_view field, std::string what) {
+    findings_.push_back({document_, path_ + std::string(field), std::move(what)});
+  }
+
+  const RunRequest& request_;
+  std::size_t document_;
+  std::string path_;
+  Findings& findings_;
+};
+
+void find_bad_requests(const Manifest& manifest, Findings& findings) {
+  const Catalog catalog = catalog_of(manifest);
+  FirstPlaces<std::pair<ItemId, SubjectId>> asked;
+  for (const auto& [number, deployment] : all_of<Deployment>(manifest)) {
+    for (std::size_t i = 0; i < deployment->run.size(); ++i) {
+      const RunRequest& request = deployment->run[i];
+      const std::string path = fmt::format("spec.run[{}]", i);
+      RequestCheck(request, number, path, findings).run(catalog);
+      const auto* before = asked.before({request.item, request.subject},
+                                        fmt::format("{} of \"{}\"", path, deployment->name));
+      if (before == nullptr) continue;
+      findings.push_back({number, path,
+                          fmt::format("item \"{}\" for subject \"{}\" is asked for already, by {}",
+                                      request.item.value(), request.subject.value(), *before)});
+    }
+  }
+}
+
+std::vector<std::string_view> fields_set_by(const NodeConfig& config) {
+  std::vector<std::string_view> fields;
+  if (config.priority) fields.push_back("priority");
+  if (config.labels) fields.push_back("labels");
+  if (config.ratios) fields.push_back("ratios");
+  if (config.default_request) fields.push_back("defaultRequest");
+  if (config.thresholds) fields.push_back("thresholds");
+  return fields;
+}
+
+std::string match_of(const NodeConfig& config) {
+  if (config.node) return fmt::format("node \"{}\"", config.node->value());
+  if (config.type) return fmt::format("type \"{}\"", *config.type);
+  return "all nodes";
+}
+
+void find_contradicting_configs(const Manifest& manifest, Findings& findings) {
+  FirstPlaces<std::pair<std::string, std::string_view>> seen;
+  for (const auto& [number, config] : all_of<NodeConfig>(manifest)) {
+    for (const std::string_view field : fields_set_by(*config)) {
+      const std::string match = match_of(*config);
+      const auto* before = seen.before({match, field}, config->name);
+      if (before == nullptr) continue;
+      findings.push_back({number, fmt::format("spec.{}", field),
+                          fmt::format("is set for {} by \"{}\" already", match, *before)});
+    }
+  }
+}
+
+std::string text_of(const std::optional<Bytes>& size) {
+  return size ? std::to_string(size->count()) : "not limited";
+}
+
+std::string difference(const Partitions& here, const Partitions& there) {
+  if (here.storage != there.storage) {
+    return fmt::format("storage is {} here, {} there", text_of(here.storage),
+                       text_of(there.storage));
+  }
+  if (here.state != there.state) {
+    return fmt::format("state is {} here, {} there", text_of(here.state), text_of(there.state));
+  }
+  return here.same_partition == there.same_partition ? "" : "samePartition is not the same";
+}
+
+void find_contradicting_partitions(const Manifest& manifest, Findings& findings) {
+  const Node* first = nullptr;
+  for (const auto& [number, node] : all_of<Node>(manifest)) {
+    if (!node->info.partitions.unit_wide) continue;
+    if (first == nullptr) first = node;
+    const std::string what = difference(node->info.partitions, first->info.partitions);
+    if (what.empty()) continue;
+    findings.push_back({number, "spec.partitions",
+                        fmt::format("unitWide is one partition with that of node \"{}\", but {}",
+                                    first->id.value(), what)});
+  }
+}
+
+void find_doubly_running(const Manifest& manifest, Findings& findings) {
+  FirstPlaces<InstanceKey> seen;
+  for (const auto& [number, node] : all_of<Node>(manifest)) {
+    for (std::size_t i = 0; i < node->running.size(); ++i) {
+      const InstanceKey& key = node->running[i].key;
+      const std::string path = fmt::format("spec.running[{}]", i);
+      const auto* before = seen.before(key, fmt::format("{} of \"{}\"", path, node->id.value()));
+      if (before == nullptr) continue;
+      findings.push_back(
+          {number, path, fmt::format("{} runs already, by {}", to_string(key), *before)});
+    }
+  }
+}
+
+}  // namespace
+
+std::vector<Finding> validate(const Manifest& manifest) {
+  Findings findings;
+  find_repeated_items(manifest, findings);
+  find_repeated_names<Deployment>(
+      manifest, "Deployment", [](const auto& d) -> auto& { return d.name; }, findings);
+  find_repeated_names<NodeConfig>(
+      manifest, "NodeConfig", [](const auto& d) -> auto& { return d.name; }, findings);
+  find_repeated_names<Node>(
+      manifest, "Node", [](const auto& d) -> auto& { return d.id.value(); }, findings);
+  find_bad_requests(manifest, findings);
+  find_contradicting_configs(manifest, findings);
+  find_contradicting_partitions(manifest, findings);
+  find_doubly_running(manifest, findings);
+  return findings;
+}
+
+}  // namespace berth::model
