@@ -16,7 +16,7 @@ function(berth_module name)
     target_link_libraries(berth_${name} INTERFACE ${MODULE_DEPS} ${MODULE_LIBS})
   endif()
 
-  if(tests AND NOT BERTH_FUZZ)
+  if(tests AND BERTH_TESTS)
     berth_test(${name}_test SOURCES ${tests} DEPS berth_${name})
   endif()
 endfunction()

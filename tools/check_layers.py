@@ -1,0 +1,87 @@
+#!/usr/bin/env python3
+"""Checks that the tree is the architecture.
+
+Layers: a module includes only what it may use. Purity: the cores do no I/O, read no clock, draw no
+chance, start no thread and depend on no hash order. Borders: an outside library is included in one
+place only. Prints file:line for each offence; exit 1 if there is any.
+"""
+
+import re
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+
+MAY_USE = {
+    "base": set(),
+    "model": {"base"},
+    "placement": {"base", "model"},
+    "control": {"base", "model", "placement"},
+    "agent": {"base", "model"},
+    "codec": {"base", "model", "placement"},
+    "store": {"base"},
+    "controld": {"base", "model", "control", "codec", "store"},
+    "agentd": {"base", "model", "agent", "codec", "store"},
+    "cli": {"base", "model", "placement", "codec"},
+    "sim": {"base", "model", "placement", "control", "agent", "codec", "store", "controld", "agentd"},
+}
+
+PURE = {"model", "placement", "control", "agent"}
+# The simulator has its own time and chance: what it draws must come from the seed.
+SEEDED = PURE | {"sim"}
+
+IMPURE = [
+    (PURE, r"#include <(thread|mutex|atomic|future|condition_variable|stop_token)>", "threads"),
+    (PURE, r"#include <(fstream|iostream|filesystem|cstdio|unistd\.h|sys/.*|fcntl\.h)>", "I/O"),
+    (SEEDED, r"\b(steady_clock|system_clock|high_resolution_clock|clock_gettime|gettimeofday)\b", "a clock"),
+    (SEEDED, r"#include <(random|ctime|time\.h)>|\b(std::)?s?rand\(|random_device", "chance or a clock"),
+    (SEEDED, r"\bstd::unordered_|#include <unordered_", "hash order"),
+    (PURE, r"\bgetenv\(|\bstd::c(out|err|in)\b|\bprintf\(", "the environment or I/O"),
+]
+
+BORDERS = [
+    (r"#include <yaml\.h>", {"src/codec/yaml_reader.cc"}),
+    (r"#include <nlohmann/", {"src/codec/", "src/cli/", "tests/"}),
+    (r"#include <CLI/", {"src/cli/", "apps/"}),
+    (r"#include <(gtest|gmock)/", {"_test.cc", "/testing.h", "/conformance.h", "tests/"}),
+]
+
+
+def sources():
+    for top in ("src", "apps", "tests", "bench"):
+        for path in sorted((ROOT / top).rglob("*")):
+            if path.suffix in (".h", ".cc"):
+                yield path
+
+
+def offences(path: Path):
+    name = path.relative_to(ROOT).as_posix()
+    module = name.split("/")[1] if name.startswith("src/") else None
+    is_test = name.endswith("_test.cc") or "/testing" in name or name.endswith("conformance.h")
+    if module is not None and module not in MAY_USE:
+        yield 1, f"module {module} has no place in the layers"
+        return
+    for number, line in enumerate(path.read_text().splitlines(), 1):
+        include = re.match(r'#include "(\w+)/', line)
+        if module and include and include[1] != module and include[1] not in MAY_USE[module]:
+            yield number, f"{module} may not use {include[1]}"
+        for modules, pattern, what in IMPURE:
+            if module in modules and not is_test and re.search(pattern, line):
+                yield number, f"{module} must not know {what}"
+        for pattern, places in BORDERS:
+            if re.search(pattern, line) and not any(place in name for place in places):
+                yield number, f"{line.strip()} belongs to {', '.join(sorted(places))}"
+
+
+def main() -> int:
+    count = 0
+    for path in sources():
+        for number, what in offences(path):
+            print(f"{path.relative_to(ROOT)}:{number}: {what}")
+            count += 1
+    print(f"{count} offences" if count else "the tree is the architecture")
+    return 1 if count else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
