@@ -4,4 +4,4 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 mode=(--dry-run -Werror)
 [ "${1:-}" = --fix ] && mode=(-i)
-find src apps tests -name '*.cc' -o -name '*.h' | sort | xargs clang-format "${mode[@]}"
+find src apps bench tests -name '*.cc' -o -name '*.h' | sort | xargs clang-format "${mode[@]}"

@@ -117,7 +117,7 @@ def script_suites(everything: bool) -> list[Suite]:
     suites = [
         Suite("layers_and_purity", [str(tools / "check_layers.py")], [source, ROOT / "apps"]),
         Suite("format", [str(tools / "check_format.sh")],
-              [source, ROOT / "apps", ROOT / "tests", ROOT / ".clang-format"]),
+              [source, ROOT / "apps", ROOT / "bench", ROOT / "tests", ROOT / ".clang-format"]),
         Suite("planted_placement_faults", [str(tools / "mutate_placement.py")],
               [source / "placement", ROOT / "tests" / "scenarios"], alone=True),
     ]

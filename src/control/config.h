@@ -24,7 +24,7 @@ struct Config {
   Duration confirm_timeout = 600s;  // instances not confirmed after a start of the controller
   Duration run_timeout = 600s;      // of an apply call
   Duration resend_after = 4s;       // a command that a talking node has not acted on
-  IdRange uids{20'000, 59'999};
+  IdRange uids{20'000, 1'999'999};
   IdRange gids{20'000, 59'999};
   std::uint64_t instances_max = 1'000'000;  // that can be asked for
   Walk walk = Walk::Dirty;

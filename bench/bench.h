@@ -1,0 +1,33 @@
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+// Benchmarks print figures of one run side by side: machines are noisy, ratios are not. Nothing
+// here passes or fails.
+namespace berth::bench {
+
+struct Row {
+  std::string what;
+  double value = 0;
+  std::string unit;
+  std::string remark;  // the ratio to another row, mostly
+};
+
+struct Benchmark {
+  std::string name;
+  std::string question;  // what its figures answer
+  std::vector<Row> (*measure)();
+};
+
+const std::vector<Benchmark>& all_benchmarks();
+
+// Seconds per call, the best of several timings: noise only ever adds.
+double seconds_per(std::size_t calls, const std::function<void()>& work);
+
+std::vector<Row> placement_per_instance();
+std::vector<Row> step_per_status();
+std::vector<Row> simulated_hours();
+
+}  // namespace berth::bench
