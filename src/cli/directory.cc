@@ -1,0 +1,35 @@
+#include "cli/directory.h"
+
+namespace berth::cli {
+namespace {
+
+template <class Map>
+typename Map::mapped_type found_in(const Map& map, const typename Map::key_type& key) {
+  const auto found = map.find(key);
+  return found == map.end() ? nullptr : found->second;
+}
+
+}  // namespace
+
+Directory::Directory(const placement::Snapshot& snapshot) : snapshot_(snapshot) {
+  for (const placement::NodeView& node : snapshot.nodes) nodes_.emplace(node.id, &node);
+  for (const model::Deployment* deployment : snapshot.deployments) {
+    for (const model::RunRequest& run : deployment->run) {
+      runs_.emplace(std::pair{run.item, run.subject}, &run);
+    }
+  }
+}
+
+const model::Item* Directory::item(const model::ItemId& id, const std::string& version) const {
+  return found_in(snapshot_.items, {id, version});
+}
+
+const placement::NodeView* Directory::node(const model::NodeId& id) const {
+  return found_in(nodes_, id);
+}
+
+const model::RunRequest* Directory::run_request(const model::InstanceKey& key) const {
+  return found_in(runs_, {key.item, key.subject});
+}
+
+}  // namespace berth::cli

@@ -1,0 +1,28 @@
+#pragma once
+
+#include <map>
+#include <string>
+#include <utility>
+
+#include "placement/plan.h"
+#include "placement/snapshot.h"
+
+namespace berth::cli {
+
+// Finds the things that a plan names by id. nullptr: the snapshot knows no such thing. The
+// snapshot must outlive it.
+class Directory {
+ public:
+  explicit Directory(const placement::Snapshot& snapshot);
+
+  const model::Item* item(const model::ItemId& id, const std::string& version) const;
+  const placement::NodeView* node(const model::NodeId& id) const;
+  const model::RunRequest* run_request(const model::InstanceKey& key) const;
+
+ private:
+  const placement::Snapshot& snapshot_;
+  std::map<model::NodeId, const placement::NodeView*> nodes_;
+  std::map<std::pair<model::ItemId, model::SubjectId>, const model::RunRequest*> runs_;
+};
+
+}  // namespace berth::cli

@@ -1,0 +1,85 @@
+#include <CLI/CLI.hpp>
+#include <memory>
+#include <ostream>
+#include <set>
+
+#include "cli/flags.h"
+#include "cli/plan_table.h"
+#include "cli/planning.h"
+#include "cli/verb.h"
+#include "codec/plan_json.h"
+
+// `berth plan`: what would happen, before anything does.
+namespace berth::cli {
+namespace {
+
+constexpr std::uint64_t kOfflineRevision = 0;
+
+constexpr const char* kExamples =
+    "Examples:\n"
+    "  berth plan --offline -f cluster.yaml -f items.yaml -f deployment.yaml\n"
+    "  berth plan --offline -f examples/demo -o wide\n"
+    "  cat *.yaml | berth plan --offline -f - -o json | jq .refused\n"
+    "  berth plan --offline -f examples/demo --rebalance --full\n"
+    "\n"
+    "Exit codes: 0 no change, 10 changes, 2 something is refused, 3 invalid input.";
+
+struct PlanFlags {
+  PlanningFlags planning;
+  std::string output = "table";
+};
+
+// Everything that the plan speaks of, once.
+std::string names_in(const placement::Plan& plan) {
+  std::set<model::InstanceKey> known;
+  std::string out;
+  const auto add = [&](const model::InstanceKey& key) {
+    if (known.insert(key).second) out += "instance/" + model::to_string(key) + "\n";
+  };
+  for (const auto& placement : plan.placements) add(placement.key);
+  for (const auto& refusal : plan.refused) add(refusal.key);
+  for (const auto& stop : plan.stops) add(stop.key);
+  return out;
+}
+
+std::string render(const placement::Plan& plan, const placement::Snapshot& snapshot,
+                   const std::string& output, const Style& style) {
+  if (output == "json") return codec::plan_to_json(plan, kOfflineRevision);
+  if (output == "yaml") return codec::plan_to_yaml(plan, kOfflineRevision);
+  if (output == "name") return names_in(plan);
+  return plan_table({.plan = plan,
+                     .directory = Directory(snapshot),
+                     .detail = output == "wide" ? Detail::Wide : Detail::Short,
+                     .style = style});
+}
+
+ExitCode exit_code_of(const placement::Plan& plan) {
+  if (!plan.refused.empty()) return ExitCode::NotEverythingPlaced;
+  return placement::changes_anything(plan) ? ExitCode::Changes : ExitCode::Done;
+}
+
+Result<ExitCode> run(const PlanFlags& flags, Console& console) {
+  const placement::Mode mode = TRY(mode_of(flags.planning));
+  const model::Manifest documents = TRY(load_documents(flags.planning.files, console));
+  const placement::Snapshot snapshot = placement::snapshot_of(documents);
+  const placement::Plan plan =
+      placement::make_plan(snapshot, {.mode = mode, .explain = std::nullopt});
+  console.out << render(plan, snapshot, flags.output, console.out_style);
+  return exit_code_of(plan);
+}
+
+Command declare(CLI::App& verb) {
+  const auto flags = std::make_shared<PlanFlags>();
+  declare_planning_flags(verb, flags->planning, MoreFiles::Follow);
+  add_choice(verb, "-o,--output", flags->output, {"table", "wide", "json", "yaml", "name"},
+             "Form of the answer")
+      ->envname("BERTH_OUTPUT");
+  verb.footer(kExamples);
+  return [flags](Console& console) { return run(*flags, console); };
+}
+
+}  // namespace
+
+const Verb plan_verb{"plan", "Show what would run where, before anything happens", declare};
+
+}  // namespace berth::cli

@@ -1,0 +1,99 @@
+#include "cli/planning.h"
+
+#include <fmt/format.h>
+#include <CLI/CLI.hpp>
+
+#include <algorithm>
+#include <ostream>
+
+#include "cli/figures.h"
+#include "cli/sources.h"
+#include "codec/manifest.h"
+
+namespace berth::cli {
+namespace {
+
+Result<void> check_combination(const PlanningFlags& flags) {
+  if (flags.replan && flags.rebalance) {
+    return invalid_input("--replan and --rebalance exclude each other");
+  }
+  if (flags.full && !flags.rebalance) return invalid_input("--full belongs to --rebalance");
+  if (flags.offline && flags.files.empty()) {
+    return invalid_input("--offline plans from files: name them with -f FILE");
+  }
+  return {};
+}
+
+void print_diagnostic(const codec::Diagnostic& diagnostic, Console& console) {
+  std::string line = codec::to_string(diagnostic);
+  for (const auto& [word, tone] : {std::pair{"error:", Tone::Bad}, {"warning:", Tone::Warning}}) {
+    const std::size_t at = line.find(word);
+    if (at == std::string::npos) continue;
+    line.replace(at, std::string_view(word).size(), console.err_style.paint(word, tone));
+    break;
+  }
+  console.err << line << '\n';
+}
+
+std::uint64_t count_of(const std::vector<codec::Diagnostic>& diagnostics,
+                       codec::Diagnostic::Level level) {
+  return static_cast<std::uint64_t>(
+      std::ranges::count(diagnostics, level, &codec::Diagnostic::level));
+}
+
+// The codec tells a hundred; the last line then says how many more there are.
+std::string how_many(const std::vector<codec::Diagnostic>& diagnostics) {
+  if (diagnostics.size() > 100) return "the files have more than 100 errors and warnings";
+  const auto errors = count_of(diagnostics, codec::Diagnostic::Level::Error);
+  const auto warnings = count_of(diagnostics, codec::Diagnostic::Level::Warning);
+  const std::string rest = warnings == 0 ? "" : " and " + counted(warnings, "warning");
+  return fmt::format("the files have {}{}", counted(errors, "error"), rest);
+}
+
+}  // namespace
+
+void declare_planning_flags(CLI::App& verb, PlanningFlags& flags, MoreFiles more) {
+  verb.add_flag("--offline", flags.offline, "Plan from files alone, without a control plane")
+      ->envname("BERTH_OFFLINE");
+  verb.add_option("-f,--file", flags.files,
+                  "Manifests: a file, a directory or - (standard input); repeatable")
+      ->type_name("FILE")
+      ->envname("BERTH_FILE")
+      ->allow_extra_args(more == MoreFiles::Follow);
+  verb.add_flag("--replan", flags.replan, "Forget present placements and place everything anew")
+      ->envname("BERTH_REPLAN");
+  verb.add_flag("--rebalance", flags.rebalance, "Relieve overloaded nodes; needs --full")
+      ->envname("BERTH_REBALANCE");
+  verb.add_flag("--full", flags.full, "With --rebalance: re-evaluate everything that may move")
+      ->envname("BERTH_FULL");
+}
+
+Result<placement::Mode> mode_of(const PlanningFlags& flags) {
+  TRY(check_combination(flags));
+  if (!flags.offline) {
+    return Error{Code::Unavailable,
+                 "this version has no control plane to ask; --offline plans from files"};
+  }
+  if (flags.replan) return placement::Mode::Replan;
+  if (!flags.rebalance) return placement::Mode::Run;
+  if (flags.full) return placement::Mode::RebalanceFull;
+  return Error{Code::Internal,
+               "rebalancing with as few moves as possible is not part of this version; use "
+               "--rebalance --full"};
+}
+
+Result<model::Manifest> load_documents(const std::vector<std::string>& files, Console& console) {
+  const auto sources = read_sources(files, console.in);
+  if (!sources) {
+    console.err << sources.error().message << '\n';
+    return invalid_input("not all files can be read; nothing was planned");
+  }
+  codec::ParsedManifest parsed = codec::parse_manifests(*sources);
+  for (const codec::Diagnostic& diagnostic : parsed.diagnostics) {
+    print_diagnostic(diagnostic, console);
+  }
+  if (parsed.ok()) return std::move(parsed.documents);
+  return invalid_input(fmt::format("{}; nothing was planned", how_many(parsed.diagnostics)));
+}
+
+}  // namespace berth::cli

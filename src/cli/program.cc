@@ -1,0 +1,138 @@
+#include "cli/program.h"
+
+#include <fmt/format.h>
+#include <CLI/CLI.hpp>
+
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <ostream>
+
+#include "base/suggest.h"
+#include "cli/flags.h"
+#include "cli/help.h"
+#include "cli/table.h"
+#include "cli/verb.h"
+
+namespace berth::cli {
+namespace {
+
+constexpr const char* kFooter =
+    "Examples:\n"
+    "  berth plan --offline -f examples/demo       what would run where, from files\n"
+    "  berth why --offline telemetry -f examples/demo\n"
+    "                                              why an instance is where it is\n"
+    "  berth schema > berth.schema.json            for editors that check YAML\n"
+    "\n"
+    "Exit codes:\n"
+    "  0  done; plan: no change          4  not found\n"
+    "  1  other error                    5  timeout\n"
+    "  2  not everything can be placed   6  cannot reach the control plane\n"
+    "  3  invalid input                 10  plan: changes\n"
+    "\n"
+    "Every flag has an environment variable, named in the help of its verb.\n"
+    "Colours are for terminals only; NO_COLOR turns them off.";
+
+class Program {
+ public:
+  Program() : app_("Berth: what runs where on your edge nodes, and why.", "berth") {
+    app_.footer(kFooter);
+    app_.set_help_flag("-h,--help", "Print this help and exit");
+    app_.set_version_flag("--version", "berth " BERTH_VERSION, "Print the version and exit");
+    for (const Verb* verb : verbs()) {
+      CLI::App* app = app_.add_subcommand(verb->name, verb->what);
+      app->set_help_flag("-h,--help", "Print this help and exit");
+      commands_[app] = verb->declare(*app);
+      // With a callback of its own, CLI11 reads the environment of this verb only if it is called.
+      app->parse_complete_callback([] {});
+    }
+  }
+
+  ExitCode run(std::vector<std::string> arguments, Console& console) {
+    if (!arguments.empty() && arguments.front() == "help") arguments = help_as_flag(arguments);
+    try {
+      if (arguments.empty()) return usage_error(app_, "a verb is missing", console);
+      if (const auto wrong = unknown_verb(arguments.front())) {
+        return usage_error(app_, *wrong, console);
+      }
+      std::ranges::reverse(arguments);  // as CLI11 wants them
+      app_.parse(arguments);
+    } catch (const CLI::CallForHelp&) {
+      console.out << help_of(parsed_verb(), console.out_style);
+      return ExitCode::Done;
+    } catch (const CLI::Success& answer) {
+      app_.exit(answer, console.out, console.err);
+      return ExitCode::Done;
+    } catch (const CLI::ParseError& error) {
+      return usage_error(parsed_verb(), describe(error), console);
+    }
+    return perform(parsed_verb(), console);
+  }
+
+ private:
+  // `berth help plan` is what people try first.
+  static std::vector<std::string> help_as_flag(std::vector<std::string> arguments) {
+    arguments.erase(arguments.begin());
+    arguments.push_back("--help");
+    return arguments;
+  }
+
+  const CLI::App& parsed_verb() const {
+    const auto parsed = app_.get_subcommands();
+    return parsed.empty() ? app_ : *parsed.front();
+  }
+
+  std::optional<std::string> unknown_verb(const std::string& word) const {
+    std::vector<std::string> known;
+    for (const Verb* verb : verbs()) known.emplace_back(verb->name);
+    if (word.starts_with("-") || std::ranges::find(known, word) != known.end()) return std::nullopt;
+    return fmt::format("\"{}\" is no verb.{}", printable(word), did_you_mean(word, known));
+  }
+
+  std::string describe(const CLI::ParseError& error) const {
+    const std::vector<std::string> extra = parsed_verb().remaining();
+    const bool is_extra = dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr;
+    if (!is_extra || extra.empty()) return error.what();
+    const std::string& word = extra.front();
+    if (!word.starts_with("-")) return fmt::format("unexpected argument \"{}\"", printable(word));
+    std::vector<std::string> known;
+    for (const Flag& flag : flags_of(parsed_verb())) {
+      known.insert(known.end(), flag.names.begin(), flag.names.end());
+    }
+    const std::string name = word.substr(0, word.find('='));
+    return fmt::format("there is no flag {}.{}", printable(name), did_you_mean(name, known));
+  }
+
+  static std::string name_of(const CLI::App& app) {
+    return app.get_parent() == nullptr ? "berth" : "berth " + app.get_name();
+  }
+
+  static ExitCode usage_error(const CLI::App& app, const std::string& what, Console& console) {
+    console.err << name_of(app) << ": " << console.err_style.paint("error:", Tone::Bad) << ' '
+                << what << "\nTry \"" << name_of(app) << " --help\".\n";
+    return ExitCode::InvalidInput;
+  }
+
+  ExitCode perform(const CLI::App& verb, Console& console) const {
+    const Result<ExitCode> result = commands_.at(&verb)(console);
+    if (result) return *result;
+    console.err << name_of(verb) << ": " << console.err_style.paint("error:", Tone::Bad) << ' '
+                << result.error().message << '\n';
+    return exit_code_of(result.error());
+  }
+
+  CLI::App app_;
+  std::map<const CLI::App*, Command> commands_;
+};
+
+}  // namespace
+
+int run_program(const std::vector<std::string>& arguments, Console console) {
+  const ExitCode code = Program().run(arguments, console);
+  console.out.flush();
+  if (console.out) return static_cast<int>(code);
+  console.err << "berth: error: cannot write to standard output\n";
+  return static_cast<int>(ExitCode::OtherError);
+}
+
+}  // namespace berth::cli

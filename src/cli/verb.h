@@ -1,0 +1,36 @@
+#pragma once
+
+#include <functional>
+#include <span>
+#include <string_view>
+
+#include "cli/console.h"
+#include "cli/exit_code.h"
+
+namespace CLI {
+class App;
+}  // namespace CLI
+
+// A verb of the command line is one file that defines a Verb, and its line in verbs.cc.
+namespace berth::cli {
+
+// What happens once the flags are parsed. An error is printed by the caller, and ends the program
+// with the exit code that belongs to it.
+using Command = std::function<Result<ExitCode>(Console&)>;
+
+struct Verb {
+  const char* name;
+  const char* what;                    // one line for the list of verbs
+  Command (*declare)(CLI::App& verb);  // adds flags and examples
+};
+
+extern const Verb plan_verb;
+extern const Verb why_verb;
+extern const Verb schema_verb;
+extern const Verb completion_verb;
+extern const Verb version_verb;
+
+// All verbs in the order in which --help lists them.
+std::span<const Verb* const> verbs();
+
+}  // namespace berth::cli

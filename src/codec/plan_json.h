@@ -1,0 +1,25 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "placement/plan.h"
+
+// Plans for programs. Field names and their order are a contract: docs and scripts rely on them.
+namespace berth::codec {
+
+// One JSON object, one line per placement, refusal, stop and node. Ends with a newline. Text that
+// is not UTF-8 has its wrong bytes replaced, so that the answer is always valid JSON.
+std::string plan_to_json(const placement::Plan& plan, std::uint64_t revision);
+
+// The same as YAML.
+std::string plan_to_yaml(const placement::Plan& plan, std::uint64_t revision);
+
+// How one instance of the plan came to its place, or did not: what `berth why` prints. Unlike in a
+// plan, the phrases for people belong to the answer.
+std::string explanation_to_json(const placement::Plan& plan,
+                                const placement::Explanation& explanation);
+std::string explanation_to_yaml(const placement::Plan& plan,
+                                const placement::Explanation& explanation);
+
+}  // namespace berth::codec

@@ -1,0 +1,166 @@
+#include "codec/plan_json.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+namespace berth::codec {
+namespace {
+
+using model::InstanceKey;
+using model::ItemId;
+using model::NodeId;
+using model::Place;
+using model::RuntimeId;
+using model::SubjectId;
+using nlohmann::json;
+using placement::Action;
+using placement::NodeVerdict;
+using placement::Plan;
+using placement::Reason;
+using ::testing::HasSubstr;
+
+InstanceKey key(const char* item, std::uint32_t index = 0) {
+  return {ItemId(item), SubjectId("vehicle"), index};
+}
+
+Place place(const char* node) { return {NodeId(node), RuntimeId("runc")}; }
+
+NodeVerdict a_verdict(const char* node, Reason reason) {
+  return {.node = NodeId(node),
+          .reason = reason,
+          .asked = {},
+          .has = {},
+          .runtime = {},
+          .readiness = {},
+          .detail = "a phrase for people"};
+}
+
+placement::Refusal a_refusal(std::vector<NodeVerdict> nodes) {
+  return {.key = key("camera"),
+          .version = "2.0.0",
+          .reason = Reason::InsufficientCpu,
+          .nodes = std::move(nodes),
+          .hint = "free 188 DMIPS on n1",
+          .left_running = false};
+}
+
+TEST(PlanToJson, HasExactlyTheFieldsOfTheContractInTheirOrder) {
+  Plan plan;
+  plan.placements = {{key("telemetry"), "1.2.0", place("n1"), 0, Action::Start, std::nullopt}};
+  NodeVerdict cpu = a_verdict("n1", Reason::InsufficientCpu);
+  cpu.asked = 600;
+  cpu.has = 412;
+  plan.refused = {a_refusal({cpu, a_verdict("n2", Reason::NoMatchingLabels)})};
+  plan.stops = {{key("old"), "1.0.0", place("n2")}};
+  plan.nodes = {{.node = NodeId("n1"),
+                 .capacity = {Dmips(10000), Bytes(8589934592)},
+                 .before = {Dmips(1), Bytes(2)},
+                 .reserved = {Dmips(600), Bytes(0)},
+                 .available = {Dmips(9400), Bytes(8589934592)}}};
+  EXPECT_EQ(plan_to_json(plan, 17), R"({"revision": 17,
+ "placements": [
+  {"item": "telemetry", "subject": "vehicle", "index": 0, "version": "1.2.0", "node": "n1", "runtime": "runc", "image": 0, "action": "start"}
+ ],
+ "refused": [
+  {"item": "camera", "subject": "vehicle", "index": 0, "version": "2.0.0", "reason": "InsufficientCpu", "nodes": [{"node": "n1", "reason": "InsufficientCpu", "asked": 600, "has": 412}, {"node": "n2", "reason": "NoMatchingLabels"}], "hint": "free 188 DMIPS on n1"}
+ ],
+ "stops": [
+  {"item": "old", "subject": "vehicle", "index": 0, "version": "1.0.0", "node": "n2", "runtime": "runc"}
+ ],
+ "nodes": [
+  {"node": "n1", "cpu": {"capacity": 10000, "reserved": 600, "available": 9400}, "ram": {"capacity": 8589934592, "reserved": 0, "available": 8589934592}}
+ ]}
+)");
+}
+
+TEST(PlanToJson, OfNothingHasAllItsLists) {
+  EXPECT_EQ(json::parse(plan_to_json({}, 0)),
+            json::parse(R"({"revision":0,"placements":[],"refused":[],"stops":[],"nodes":[]})"));
+}
+
+TEST(PlanToJson, TellsWhereAnInstanceComesFrom) {
+  Plan plan;
+  plan.placements = {{key("a"), "1", place("n2"), 1, Action::Move, place("n1")}};
+  const json entry = json::parse(plan_to_json(plan, 0))["placements"][0];
+  EXPECT_EQ(entry["action"], "move");
+  EXPECT_EQ(entry["image"], 1);
+  EXPECT_EQ(entry["from"], json::parse(R"({"node":"n1","runtime":"runc"})"));
+}
+
+TEST(PlanToJson, NamesTheRuntimeThatIsNotReady) {
+  NodeVerdict verdict = a_verdict("n1", Reason::RuntimeNotReady);
+  verdict.runtime = RuntimeId("vm");
+  verdict.readiness = model::Readiness::Unknown;
+  Plan plan;
+  plan.refused = {a_refusal({verdict})};
+  EXPECT_EQ(json::parse(plan_to_json(plan, 0))["refused"][0]["nodes"],
+            json::parse(
+                R"([{"node":"n1","reason":"RuntimeNotReady","runtime":"vm","state":"Unknown"}])"));
+}
+
+TEST(PlanToJson, IsValidWhateverNamesContain) {
+  Plan plan;
+  plan.stops = {{key("quote\" and \xff byte"), "1\n2", place("n1")}};
+  const json entry = json::parse(plan_to_json(plan, 0))["stops"][0];
+  EXPECT_EQ(entry["item"], "quote\" and \xEF\xBF\xBD byte");
+  EXPECT_EQ(entry["version"], "1\n2");
+}
+
+TEST(PlanToYaml, SaysTheSame) {
+  Plan plan;
+  plan.placements = {{key("telemetry"), "1.2", place("n1"), 0, Action::Move, place("no")}};
+  plan.nodes = {
+      {.node = NodeId("n1"), .capacity = {}, .before = {}, .reserved = {}, .available = {}}};
+  EXPECT_EQ(plan_to_yaml(plan, 0), R"(revision: 0
+placements:
+- item: telemetry
+  subject: vehicle
+  index: 0
+  version: "1.2"
+  node: n1
+  runtime: runc
+  image: 0
+  action: move
+  from:
+    node: "no"
+    runtime: runc
+refused: []
+stops: []
+nodes:
+- node: n1
+  cpu:
+    capacity: 0
+    reserved: 0
+    available: 0
+  ram:
+    capacity: 0
+    reserved: 0
+    available: 0
+)");
+}
+
+TEST(ExplanationToJson, TellsPlaceAndVerdictsWithPhrases) {
+  Plan plan;
+  plan.placements = {{key("a"), "1", place("n1"), 0, Action::Start, std::nullopt}};
+  const placement::Explanation explanation{
+      key("a"), "placed on n1", {a_verdict("n2", Reason::NoMatchingLabels)}};
+  const json answer = json::parse(explanation_to_json(plan, explanation));
+  EXPECT_EQ(answer["summary"], "placed on n1");
+  EXPECT_EQ(answer["placement"]["node"], "n1");
+  EXPECT_EQ(answer["nodes"][0]["detail"], "a phrase for people");
+  EXPECT_FALSE(answer.contains("hint"));
+  EXPECT_THAT(explanation_to_yaml(plan, explanation), HasSubstr("summary: \"placed on n1\"\n"));
+}
+
+TEST(ExplanationToJson, TellsTheReasonAndTheHintOfARefusal) {
+  Plan plan;
+  plan.refused = {a_refusal({})};
+  const json answer = json::parse(explanation_to_json(plan, {key("camera"), "refused", {}}));
+  EXPECT_EQ(answer["reason"], "InsufficientCpu");
+  EXPECT_EQ(answer["hint"], "free 188 DMIPS on n1");
+}
+
+}  // namespace
+}  // namespace berth::codec

@@ -1,0 +1,326 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "process.h"
+
+// The real program, as people and scripts call it.
+namespace berth::tests {
+namespace {
+
+using nlohmann::json;
+using ::testing::ContainsRegex;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+const std::string kProgram = BERTH_BIN_DIR "/berth";
+const std::string kDemo = BERTH_SOURCE_DIR "/examples/demo";
+
+constexpr const char* kNode = R"(
+apiVersion: berth/v1
+kind: Node
+metadata: {name: n1}
+spec:
+  capacity: {cpu: 1000, ram: 1Gi}
+  runtimes: [{name: process, type: process, platform: {os: linux, arch: amd64}}]
+)";
+
+constexpr const char* kItem = R"(
+---
+apiVersion: berth/v1
+kind: Item
+metadata: {name: app}
+spec:
+  type: service
+  version: 1.0.0
+  images: [{command: [/bin/app]}]
+  request: {cpu: 600, ram: 64Mi}
+)";
+
+constexpr const char* kOne = R"(
+---
+apiVersion: berth/v1
+kind: Deployment
+metadata: {name: base}
+spec: {run: [{item: app, subject: vehicle, priority: 1}]}
+)";
+
+constexpr const char* kTwo = R"(
+---
+apiVersion: berth/v1
+kind: Deployment
+metadata: {name: base}
+spec: {run: [{item: app, subject: vehicle, priority: 1, instances: 2}]}
+)";
+
+const std::string kRunning = std::string(kNode) +
+                             "  running: [{item: app, version: 1.0.0, subject: vehicle, index: 0, "
+                             "runtime: process}]\n";
+
+Finished berth(std::vector<std::string> arguments, std::string input = "",
+               std::vector<std::string> environment = {}) {
+  return run(kProgram, {std::move(arguments), std::move(input), std::move(environment)});
+}
+
+Finished plan(const std::string& documents, std::vector<std::string> more = {}) {
+  std::vector<std::string> arguments{"plan", "--offline", "-f", "-"};
+  arguments.insert(arguments.end(), more.begin(), more.end());
+  return berth(std::move(arguments), documents);
+}
+
+class Folder {
+ public:
+  Folder() {
+    std::string pattern = std::filesystem::temp_directory_path() / "berth-cli-XXXXXX";
+    path_ = mkdtemp(pattern.data());
+  }
+  ~Folder() { std::filesystem::remove_all(path_); }
+
+  std::string write(const std::string& name, const std::string& text) const {
+    std::ofstream(path_ + "/" + name) << text;
+    return path_ + "/" + name;
+  }
+  const std::string& path() const { return path_; }
+
+ private:
+  std::string path_;
+};
+
+TEST(BerthPlan, SaysTenWhenSomethingChanges) {
+  const Finished finished = plan(std::string(kNode) + kItem + kOne, {"-o", "json"});
+  EXPECT_EQ(finished.exit_code, 10) << finished.err;
+  const json answer = json::parse(finished.out);
+  EXPECT_EQ(answer["revision"], 0);
+  EXPECT_EQ(answer["placements"].size(), 1u);
+  EXPECT_EQ(answer["placements"][0]["node"], "n1");
+  EXPECT_EQ(answer["placements"][0]["action"], "start");
+  EXPECT_EQ(answer["nodes"][0]["cpu"]["reserved"], 600);
+  EXPECT_EQ(answer["nodes"][0]["cpu"]["available"], 400);
+}
+
+TEST(BerthPlan, SaysZeroWhenNothingChanges) {
+  const Finished finished = plan(kRunning + kItem + kOne);
+  EXPECT_EQ(finished.exit_code, 0) << finished.err;
+  EXPECT_THAT(finished.out, HasSubstr("No change: 1 keep"));
+}
+
+TEST(BerthPlan, SaysTwoWhenSomethingIsRefusedAndWhy) {
+  const Finished finished = plan(std::string(kNode) + kItem + kTwo, {"-o", "json"});
+  EXPECT_EQ(finished.exit_code, 2) << finished.err;
+  const json refused = json::parse(finished.out)["refused"];
+  ASSERT_EQ(refused.size(), 1u);
+  EXPECT_EQ(refused[0]["index"], 1);
+  EXPECT_EQ(refused[0]["reason"], "InsufficientCpu");
+  EXPECT_EQ(refused[0]["nodes"],
+            json::parse(R"([{"node":"n1","reason":"InsufficientCpu","asked":600,"has":400}])"));
+  EXPECT_EQ(refused[0]["hint"], "free 200 DMIPS on n1");
+}
+
+TEST(BerthPlan, SaysThreeForInvalidDocumentsAndTellsAllAtOnce) {
+  const Folder folder;
+  const std::string file = folder.write("bad.yaml",
+                                        "apiVersion: berth/v1\n"
+                                        "kind: Item\n"
+                                        "metadata: {name: app}\n"
+                                        "spec:\n"
+                                        "  version: 1.0.0\n"
+                                        "  imagez: []\n"
+                                        "  images:\n"
+                                        "    - runtimes: [dokcer]\n"
+                                        "      command: [/bin/app]\n");
+  const Finished finished = berth({"plan", "--offline", "-f", file});
+  EXPECT_EQ(finished.exit_code, 3);
+  EXPECT_EQ(finished.out, "");
+  EXPECT_THAT(finished.err,
+              ContainsRegex("bad.yaml:6:3: error: spec: unknown key .imagez.\\. Did you mean"));
+  EXPECT_THAT(finished.err, ContainsRegex("bad.yaml:8:[0-9]+: error: spec.images\\[0\\].runtimes"));
+  EXPECT_THAT(finished.err, ContainsRegex("the files have [2-9] errors"));
+}
+
+TEST(BerthPlan, SaysThreeForFilesThatCannotBeReadAndNamesThemAll) {
+  const Finished finished =
+      berth({"plan", "--offline", "-f", "/nowhere/a.yaml", "-f", "/nowhere/b"});
+  EXPECT_EQ(finished.exit_code, 3);
+  EXPECT_THAT(finished.err, HasSubstr("/nowhere/a.yaml: error: No such file or directory"));
+  EXPECT_THAT(finished.err, HasSubstr("/nowhere/b: error: No such file or directory"));
+}
+
+TEST(BerthPlan, SaysThreeForFlagsThatContradictEachOther) {
+  EXPECT_EQ(plan(kNode, {"--replan", "--rebalance"}).exit_code, 3);
+  EXPECT_EQ(plan(kNode, {"--full"}).exit_code, 3);
+  EXPECT_EQ(plan(kNode, {"-o", "xml"}).exit_code, 3);
+  EXPECT_THAT(plan(kNode, {"--oflline"}).err,
+              HasSubstr("no flag --oflline. Did you mean \"--offline\"?"));
+  EXPECT_EQ(plan(kNode, {"--oflline"}).exit_code, 3);
+  EXPECT_EQ(berth({"plan", "--offline"}).exit_code, 3);
+}
+
+TEST(BerthPlan, SaysSixWithoutAControlPlane) {
+  const Finished finished = berth({"plan", "-f", kDemo});
+  EXPECT_EQ(finished.exit_code, 6);
+  EXPECT_THAT(finished.err, HasSubstr("--offline"));
+}
+
+TEST(BerthPlan, SaysOneForTheMinimalRebalance) {
+  const Finished finished = plan(kNode, {"--rebalance"});
+  EXPECT_EQ(finished.exit_code, 1);
+  EXPECT_THAT(finished.err, HasSubstr("--rebalance --full"));
+  EXPECT_EQ(plan(kRunning + kItem + kOne, {"--rebalance", "--full"}).exit_code, 0);
+}
+
+TEST(BerthPlan, TakesADirectoryInNameOrderAndSeveralFiles) {
+  const Folder folder;
+  folder.write("b.yml", std::string(kItem));
+  folder.write("a.yaml", kNode);
+  folder.write("notes.txt", "not: [a manifest");
+  const std::string deployment = folder.write("c.yaml", kOne);
+  EXPECT_EQ(berth({"plan", "--offline", "-f", folder.path()}).exit_code, 10);
+  EXPECT_EQ(berth({"plan", "--offline", "-f", folder.path() + "/a.yaml", folder.path() + "/b.yml",
+                   "-f", deployment})
+                .exit_code,
+            10);
+  const Folder empty;
+  EXPECT_EQ(berth({"plan", "--offline", "-f", empty.path()}).exit_code, 3);
+}
+
+TEST(BerthPlan, PlacesEveryInstanceOfTheDemo) {
+  const Finished finished = berth({"plan", "--offline", "-f", kDemo, "-o", "json"});
+  EXPECT_EQ(finished.exit_code, 10) << finished.err;
+  EXPECT_EQ(finished.err, "");
+  const json answer = json::parse(finished.out);
+  EXPECT_GE(answer["placements"].size(), 12u);
+  EXPECT_EQ(answer["refused"], json::array());
+}
+
+TEST(BerthPlan, RefusesWhatTheDemoSaysIsTooBig) {
+  const Finished finished =
+      berth({"plan", "--offline", "-f", kDemo, "-f", kDemo + "/what-if/too-big.yaml"});
+  EXPECT_EQ(finished.exit_code, 2) << finished.err;
+  EXPECT_THAT(finished.out, HasSubstr("rear-vision/vehicle/0 1.0.0: InsufficientCpu"));
+  EXPECT_THAT(finished.out, HasSubstr("hint: "));
+}
+
+TEST(BerthPlan, GivesTheSamePlanInEveryForm) {
+  const std::string documents = std::string(kNode) + kItem + kOne;
+  EXPECT_EQ(plan(documents, {"-o", "name"}).out, "instance/app/vehicle/0\n");
+  EXPECT_THAT(plan(documents, {"-o", "yaml"}).out, HasSubstr("placements:\n- item: app\n"));
+  EXPECT_THAT(plan(documents, {"-o", "wide"}).out, HasSubstr("0: /bin/app"));
+  EXPECT_THAT(plan(documents).out, HasSubstr("1 start\n"));
+}
+
+TEST(BerthPlan, HasNoColoursAndNoUnicodeWhereNobodyAskedForThem) {
+  const Finished finished = plan(std::string(kNode) + kItem + kOne);
+  EXPECT_THAT(finished.out, Not(HasSubstr("\x1b")));
+  EXPECT_THAT(finished.out, HasSubstr("######...."));
+}
+
+TEST(BerthPlan, ShowsKeepUpdateMoveAndStopOfTheDemoAfterAWhile) {
+  const std::vector<std::string> arguments{"plan",
+                                           "--offline",
+                                           "-o",
+                                           "json",
+                                           "-f",
+                                           kDemo + "/what-if/after-a-while.yaml",
+                                           kDemo + "/items.yaml",
+                                           kDemo + "/deployment.yaml"};
+  const Finished finished = berth(arguments);
+  EXPECT_EQ(finished.exit_code, 10) << finished.err;
+  const json answer = json::parse(finished.out);
+  std::map<std::string, int> actions;
+  for (const json& placement : answer["placements"]) {
+    ++actions[placement["action"].get<std::string>()];
+    const bool moves = placement["action"] == "move";
+    EXPECT_EQ(placement.contains("from"), moves) << placement;
+  }
+  EXPECT_EQ(actions,
+            (std::map<std::string, int>{{"keep", 9}, {"move", 1}, {"start", 5}, {"update", 1}}));
+  EXPECT_EQ(answer["stops"][0]["item"], "trip-log");
+}
+
+TEST(BerthPlan, TakesFlagsFromTheEnvironment) {
+  const Finished finished = berth({"plan"}, std::string(kNode) + kItem + kOne,
+                                  {"BERTH_OFFLINE=true", "BERTH_FILE=-", "BERTH_OUTPUT=name"});
+  EXPECT_EQ(finished.exit_code, 10) << finished.err;
+  EXPECT_EQ(finished.out, "instance/app/vehicle/0\n");
+}
+
+TEST(BerthPlan, DoesNotMindTheEnvironmentOfOtherVerbs) {
+  EXPECT_EQ(berth({"version"}, "", {"BERTH_OUTPUT=bogus"}).exit_code, 0);
+  const Finished finished = berth({"plan", "--offline", "-f", "-"}, kNode, {"BERTH_OUTPUT=bogus"});
+  EXPECT_EQ(finished.exit_code, 3);
+  EXPECT_THAT(finished.err, HasSubstr("\"bogus\" is none of table, wide, json, yaml, name."));
+}
+
+TEST(BerthWhy, TellsWhatEachNodeSays) {
+  const std::string documents = std::string(kNode) + kItem + kTwo;
+  const Finished chosen = berth({"why", "--offline", "app", "-f", "-"}, documents);
+  EXPECT_EQ(chosen.exit_code, 0) << chosen.err;
+  EXPECT_THAT(chosen.out, ContainsRegex("n1 +chosen"));
+  const Finished refused =
+      berth({"why", "--offline", "-f", "-", "instance/app/vehicle/1"}, documents);
+  EXPECT_EQ(refused.exit_code, 0) << refused.err;
+  EXPECT_THAT(refused.out, ContainsRegex("n1 +InsufficientCpu +asked 600 DMIPS, has 400 DMIPS"));
+  EXPECT_THAT(refused.out, HasSubstr("hint: free 200 DMIPS on n1"));
+}
+
+TEST(BerthWhy, AnswersProgramsToo) {
+  const Finished finished = berth({"why", "--offline", "app/vehicle/1", "-f", "-", "-o", "json"},
+                                  std::string(kNode) + kItem + kTwo);
+  const json answer = json::parse(finished.out);
+  EXPECT_EQ(answer["reason"], "InsufficientCpu");
+  EXPECT_EQ(answer["nodes"][0]["asked"], 600);
+  EXPECT_EQ(answer["hint"], "free 200 DMIPS on n1");
+}
+
+TEST(BerthWhy, SaysFourForAnUnknownInstanceAndSuggestsOne) {
+  const std::string documents = std::string(kNode) + kItem + kOne;
+  const Finished item = berth({"why", "--offline", "apq", "-f", "-"}, documents);
+  EXPECT_EQ(item.exit_code, 4);
+  EXPECT_THAT(item.err, HasSubstr("Did you mean \"app\"?"));
+  const Finished subject = berth({"why", "--offline", "app/truck", "-f", "-"}, documents);
+  EXPECT_EQ(subject.exit_code, 4);
+  EXPECT_THAT(subject.err, HasSubstr("Did you mean app/vehicle?"));
+}
+
+TEST(Berth, PrintsTheSchema) {
+  const Finished finished = berth({"schema"});
+  EXPECT_EQ(finished.exit_code, 0);
+  EXPECT_TRUE(json::parse(finished.out).contains("$schema"));
+}
+
+TEST(Berth, PrintsItsVersionTwoWays) {
+  EXPECT_THAT(berth({"version"}).out, ContainsRegex("^berth [0-9]+\\.[0-9]+\\.[0-9]+\n$"));
+  EXPECT_EQ(berth({"version"}).out, berth({"--version"}).out);
+}
+
+TEST(Berth, CompletesInThreeShells) {
+  for (const char* shell : {"bash", "zsh", "fish"}) {
+    const Finished finished = berth({"completion", shell});
+    EXPECT_EQ(finished.exit_code, 0);
+    EXPECT_THAT(finished.out, HasSubstr("rebalance")) << shell;
+  }
+  EXPECT_EQ(berth({"completion", "tcsh"}).exit_code, 3);
+}
+
+TEST(Berth, HelpsWithExamplesOnEveryVerb) {
+  EXPECT_THAT(berth({"--help"}).out, HasSubstr("Exit codes:"));
+  for (const char* verb : {"plan", "why", "schema", "completion", "version"}) {
+    const Finished finished = berth({verb, "--help"});
+    EXPECT_EQ(finished.exit_code, 0);
+    EXPECT_THAT(finished.out, HasSubstr("Examples:")) << verb;
+  }
+}
+
+TEST(Berth, SuggestsAVerb) {
+  const Finished finished = berth({"paln"});
+  EXPECT_EQ(finished.exit_code, 3);
+  EXPECT_THAT(finished.err, HasSubstr("\"paln\" is no verb. Did you mean \"plan\"?"));
+  EXPECT_EQ(berth({}).exit_code, 3);
+}
+
+}  // namespace
+}  // namespace berth::tests
