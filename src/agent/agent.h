@@ -1,8 +1,19 @@
 #pragma once
 
+#include <map>
+#include <set>
 #include <span>
+#include <string>
+#include <vector>
 
+#include "agent/alarms.h"
+#include "agent/context.h"
 #include "agent/events.h"
+#include "agent/instance.h"
+#include "agent/reporter.h"
+#include "agent/runtimes.h"
+#include "agent/waiting.h"
+#include "agent/wanted.h"
 #include "base/time.h"
 
 namespace berth::agent {
@@ -11,6 +22,9 @@ namespace berth::agent {
 // reports out. Its promises: what it was told to run is kept running with no control plane in
 // reach; reconnecting, or restarting the agent, restarts nothing that is healthy; late, repeated
 // and reordered messages do no harm. Not thread-safe, does no I/O, reads no clock.
+//
+// A step costs what changed and what is due, whatever the number of instances; only a runtime that
+// lists its runs, and a full report, cost all of them.
 class Agent {
  public:
   Agent(Config config, Restored restored);
@@ -18,6 +32,42 @@ class Agent {
   // Records the facts, decides, returns what must happen. The shell must make `writes` durable
   // before it does anything else.
   Effects step(Time now, std::span<const Event> batch);
+
+ private:
+  void record(const Context& context, const Connected& event);
+  void record(const Context& context, const Disconnected& event);
+  void record(const Context& context, const CommandReceived& event);
+  void record(const Context& context, const NodeObserved& event);
+  void record(const Context& context, const RunsListed& event);
+  void record(const Context& context, const Started& event);
+  void record(const Context& context, const StartFailed& event);
+  void record(const Context& context, const Exited& event);
+  void record(const Context& context, const HealthChecked& event);
+  void record(const Context& context, const Measured& event);
+
+  // Why the command is not carried out; "" if it is.
+  std::string objection(const model::Command& command) const;
+
+  Instance& touch(const model::InstanceKey& key);
+  Instance* touch_known(const model::InstanceKey& key);
+  void touch_waiting_for(const model::RuntimeId& runtime);
+  void touch_all_waiting();
+
+  std::vector<model::InstanceKey> take_touched_in_scheduling_order();
+  void decide(const Context& context, const model::InstanceKey& key);
+  void settle(const Context& context, const model::InstanceKey& key, Instance& instance);
+  void try_start(const Context& context, const model::InstanceKey& key, Instance& instance);
+
+  std::optional<Time> wake_at() const;
+
+  Config config_;
+  Wanted wanted_;
+  Runtimes runtimes_;
+  Reporter reporter_;
+  std::map<model::InstanceKey, Instance> instances_;  // all that are wanted or may be running
+  Alarms<model::InstanceKey> alarms_;
+  Waiting waiting_;
+  std::set<model::InstanceKey> touched_;  // to be decided in this step
 };
 
 }  // namespace berth::agent

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -25,6 +26,7 @@ struct Config {
   Duration heartbeat = 2s;        // a report at least this often
   Duration stop_grace = 10s;      // between the polite and the final signal
   Duration action_timeout = 60s;  // a start or stop that says nothing for so long is tried again
+  std::size_t instances_max = 10'000;  // a command that wants more is not carried out
 };
 
 // One run of an instance. Events of another run than the current one are late and ignored.
@@ -63,7 +65,9 @@ struct FoundRun {
   model::ItemType type = model::ItemType::Service;
   std::string version;
 };
-// The answer to ListRuns: all that this runtime has running.
+// The answer to ListRuns: all that this runtime has running, with what an earlier life of the agent
+// has told it to start. It may also come unasked, after the runtime was restarted. What one runtime
+// says comes in the order in which it happened, or not at all.
 struct RunsListed {
   model::RuntimeId runtime;
   std::vector<FoundRun> runs;
@@ -103,28 +107,41 @@ using Event = std::variant<Connected, Disconnected, CommandReceived, NodeObserve
 struct WriteWanted {
   model::InstanceKey key;
   std::optional<model::WantedRecord> record;
+
+  friend bool operator==(const WriteWanted&, const WriteWanted&) = default;
 };
 struct WriteActed {
   model::CommandNumber acted;
+
+  friend bool operator==(const WriteActed&, const WriteActed&) = default;
 };
 using Write = std::variant<WriteWanted, WriteActed>;
 
 struct ListRuns {
   model::RuntimeId runtime;
+
+  friend bool operator==(const ListRuns&, const ListRuns&) = default;
 };
 struct Start {
   model::InstanceSpec spec;
   RunId run;
+
+  friend bool operator==(const Start&, const Start&) = default;
 };
+// Answered by Exited, also when there is no such run. It ends a start that is under way, too.
 struct Stop {
   model::InstanceKey key;
   model::RuntimeId runtime;
   RunId run;
   Duration grace{};
+
+  friend bool operator==(const Stop&, const Stop&) = default;
 };
 struct CheckHealth {
   model::InstanceSpec spec;
   RunId run;
+
+  friend bool operator==(const CheckHealth&, const CheckHealth&) = default;
 };
 using Action = std::variant<ListRuns, Start, Stop, CheckHealth>;
 
@@ -142,6 +159,8 @@ struct Effects {
   std::vector<model::Report> reports;  // to the controller, in order, over the present connection
   std::vector<Note> notes;
   std::optional<Time> wake_at;  // call step again no later than this
+
+  friend bool operator==(const Effects&, const Effects&) = default;
 };
 
 }  // namespace berth::agent

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "control/cluster/alarms.h"
 #include "control/record_events.h"
 
 namespace berth::control {
@@ -63,7 +64,8 @@ class Desired {
 };
 
 Result<void> check_apply(const Context& context, const ApplyCall& call) {
-  const std::uint64_t revision = context.state.revision();
+  // What came before in the same step counts: it will be the next revision.
+  const std::uint64_t revision = context.state.revision() + (context.state.has_changes() ? 1 : 0);
   if (call.if_revision && *call.if_revision != revision) {
     return Error{Code::Conflict, fmt::format("the cluster is at revision {}, not {}: plan again",
                                              revision, *call.if_revision)};
@@ -94,16 +96,34 @@ void put_document(Context& context, const model::Document& document) {
   }
 }
 
-// What runs must be known, or its agent could not be told again what it is.
-bool is_placed_somewhere(const Context& context, const model::ItemKey& key) {
-  const auto& instances = context.state.durable().instances;
-  auto it = instances.lower_bound({key.item, model::SubjectId{}, 0});
-  for (; it != instances.end() && it->first.item == key.item; ++it) {
-    const model::InstanceRecord& record = it->second;
-    if (record.place && record.version == key.version) return true;
-    if (record.leaving && record.leaving->version == key.version) return true;
+// Whether any entry of a table by instance is of the item and satisfies the condition.
+template <class Table, class Condition>
+bool any_of_item(const Table& table, const model::ItemId& item, Condition condition) {
+  auto it = table.lower_bound({item, model::SubjectId{}, 0});
+  for (; it != table.end() && it->first.item == item; ++it) {
+    if (condition(it->second)) return true;
   }
   return false;
+}
+
+bool runs_on(const ObservedNode& node, const model::ItemKey& key) {
+  return any_of_item(node.told, key.item,
+                     [&](const Order& order) { return order.what.version == key.version; }) ||
+         any_of_item(node.reported, key.item,
+                     [&](const auto& status) { return status.version == key.version; });
+}
+
+// What runs must be known, or its agent could not be told again what it is, nor would we know the
+// room that it takes until it has gone.
+bool is_running(const Context& context, const model::ItemKey& key) {
+  const auto is_placed = [&](const model::InstanceRecord& record) {
+    return (record.place && record.version == key.version) ||
+           (record.leaving && record.leaving->version == key.version);
+  };
+  if (any_of_item(context.state.durable().instances, key.item, is_placed)) return true;
+  return std::ranges::any_of(context.nodes, [&](const auto& entry) {
+    return entry.second.liveness != Liveness::Lost && runs_on(entry.second, key);
+  });
 }
 
 Result<void> delete_item(Context& context, const std::string& name) {
@@ -114,7 +134,7 @@ Result<void> delete_item(Context& context, const std::string& name) {
   if (!desired.erase_item(key)) {
     return not_found(fmt::format("no item {}; items are named id@version", name));
   }
-  if (is_placed_somewhere(context, key)) {
+  if (is_running(context, key)) {
     return Error{Code::Conflict, fmt::format("{} is running; delete what asks for it first", name)};
   }
   TRY(desired.check());
@@ -141,6 +161,25 @@ Result<void> delete_document(Context& context, const DeleteCall& call) {
 void accept(Context& context, CallId call) {
   context.dirty.plan = true;
   context.unplanned_calls.push_back(call);
+}
+
+bool is_pinned(const Context& context, const model::InstanceRecord& record) {
+  const auto& items = context.state.durable().items;
+  const auto item = items.find({record.key.item, record.version});
+  return item != items.end() && model::is_pinned(item->second);
+}
+
+// What was bound to a node that is gone for good is free to go elsewhere; what was only ever there
+// is gone with it. The rest is up to the plan.
+void let_go(Context& context, const model::InstanceRecord& record, const model::NodeId& node) {
+  if (!record.place || record.place->node != node) return;
+  if (record.preinstalled) return context.erase(record.key);
+  if (!is_pinned(context, record)) return;
+  model::InstanceRecord freed = record;
+  freed.phase = model::Phase::Waiting;
+  freed.place.reset();
+  freed.leaving.reset();
+  context.put(freed);
 }
 
 void answer_when_sealed(Context& context, CallId call) {
@@ -184,9 +223,14 @@ void record(Context& context, const ForgetNodeCall& call) {
     return refuse(context, call.call,
                   Error{Code::Conflict, call.node.value() + " is connected; stop its agent first"});
   }
-  for (const model::InstanceKey& key : context.state.instances_on(call.node)) {
+  const std::set<model::InstanceKey> there = context.state.instances_on(call.node);
+  for (const model::InstanceKey& key : there) {
     context.dirty.statuses.insert(key);
+    let_go(context, *context.state.find_instance(key), call.node);
   }
+  mark_all_on(context, call.node);  // pending calls may wait for what it was told
+  context.awaited.erase(call.node);
+  context.holding_back.erase(call.node);
   context.node_alarms.erase({node->alarm, call.node});
   context.nodes.erase(call.node);
   context.state.erase_node(call.node);

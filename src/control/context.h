@@ -17,15 +17,19 @@ namespace berth::control {
 // What we know of an instance beside its record.
 struct ObservedInstance {
   Time unconfirmed_since;                          // since when its node owes us a word about it
+  bool is_new_there = false;                       // has not been active since it got its place
   std::optional<model::Problem> refusal;           // of the last decision, while it waits
   std::optional<model::InstanceStatus> published;  // what listeners have heard last
 };
+
+// What a plan changed: each instance with the nodes that it was on before.
+using Changed = std::map<model::InstanceKey, std::set<model::NodeId>>;
 
 // An apply call that waits until what it changed has come to rest.
 struct PendingRun {
   CallId call = 0;
   Time deadline;
-  std::set<model::InstanceKey> restless;     // not yet in a final state
+  Changed restless;                          // not yet in a final state
   std::set<model::InstanceKey> statuses_of;  // what the final answer tells of
 };
 
@@ -35,6 +39,7 @@ struct Dirty {
   std::set<model::NodeId> nodes;                                  // reachability
   std::set<std::pair<model::NodeId, model::InstanceKey>> wanted;  // what an agent shall run
   std::set<model::InstanceKey> statuses;
+  std::set<model::NodeId> letters;        // may need a command, though nothing of theirs changed
   std::set<model::NodeId> full_reports;   // to be asked of these
   std::set<model::NodeId> resends;        // these have not acted on what was sent
   std::set<model::ItemKey> edited_items;  // their documents changed, under the same version
@@ -53,10 +58,15 @@ struct Context {
   std::map<model::InstanceKey, ObservedInstance> instances;
   std::map<model::ItemKey, std::uint64_t> item_editions;  // grows when a document changes
   std::set<ListenerId> listeners;
-  std::vector<PendingRun> runs;
+  std::map<std::uint64_t, PendingRun> runs;  // in the order of acceptance, so of deadlines too
+  std::map<model::InstanceKey, std::set<std::uint64_t>> runs_waiting_for;
+  std::uint64_t next_run = 0;
   std::vector<CallId> unplanned_calls;                     // accepted, but not planned yet
   std::vector<std::pair<CallId, Accepted>> planned_calls;  // answered when the step is sealed
-  std::set<model::InstanceKey> changed_by_plan;
+  Changed changed_by_plan;
+  std::set<model::InstanceKey> refused_starts;  // by agents; looked at by each plan
+  std::set<model::NodeId> holding_back;         // where starts wait for room
+  std::set<model::NodeId> awaited;              // known, and not heard of since the start
   bool settled = false;
   std::optional<Time> started_at;
 

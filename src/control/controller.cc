@@ -19,9 +19,11 @@ void Controller::start(Time now) {
   for (const auto& [id, record] : context_.state.durable().nodes) {
     ObservedNode& node = context_.nodes[id];
     node.last_heard = now;
-    node.disconnected_at = now;
+    node.has_spoken = true;
+    node.out_of_touch_since = now;
     node.info = record.info;
     context_.dirty.nodes.insert(id);
+    context_.awaited.insert(id);
   }
   for (const auto& [key, record] : context_.state.durable().instances) {
     context_.dirty.statuses.insert(key);
@@ -43,8 +45,6 @@ void Controller::mark_everything() {
   for (const auto& [id, node] : context_.nodes) {
     context_.dirty.nodes.insert(id);
     mark_all_on(context_, id);
-    for (const auto& [key, told] : node.told) context_.dirty.wanted.emplace(id, key);
-    for (const auto& [key, number] : node.stopping) context_.dirty.wanted.emplace(id, key);
   }
   for (const auto& [key, record] : context_.state.durable().instances) context_.mark(record);
 }
@@ -59,6 +59,7 @@ Effects Controller::step(Time now, std::span<const Event> batch) {
   mark_edited_items();
   if (context_.config.walk == Walk::Everything) mark_everything();
   nodes_pass(context_);
+  adoption_pass(context_);
   launcher_pass(context_);
   handover_pass(context_);
   commands_pass(context_);
@@ -78,15 +79,17 @@ std::optional<Time> Controller::next_wake() const {
     wake = std::min(wake, context_.instance_alarms.begin()->first);
   }
   if (!context_.settled) wake = std::min(wake, *context_.started_at + context_.config.settle_time);
-  for (const PendingRun& run : context_.runs) wake = std::min(wake, run.deadline);
+  if (!context_.runs.empty()) wake = std::min(wake, context_.runs.begin()->second.deadline);
   return wake == kNever ? std::nullopt : std::optional(wake);
 }
 
 std::map<model::InstanceKey, model::InstanceStatus> Controller::statuses() const {
   std::map<model::InstanceKey, model::InstanceStatus> statuses;
-  for (const auto& [key, record] : durable().instances) {
-    if (auto status = status_of(context_, key)) statuses.emplace(key, *std::move(status));
-  }
+  const auto add = [&](const auto& entry) {
+    if (auto status = status_of(context_, entry.first)) statuses.emplace(entry.first, *status);
+  };
+  std::ranges::for_each(durable().instances, add);
+  std::ranges::for_each(context_.instances, add);  // those that could not even get ids
   return statuses;
 }
 

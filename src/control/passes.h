@@ -8,6 +8,8 @@ namespace berth::control {
 
 // Reachability of nodes by the clocks, and the settling after a start.
 void nodes_pass(Context& context);
+// Components that were there before us become part of the cluster.
+void adoption_pass(Context& context);
 // What runs where: plans, and turns the plan into records.
 void launcher_pass(Context& context);
 // Moves in progress: the source goes when the target is active.

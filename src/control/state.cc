@@ -136,7 +136,7 @@ const model::InstanceRecord* State::find_instance(const model::InstanceKey& key)
 }
 
 std::vector<Write> State::seal() {
-  if (writes_.empty() && !need_new_revision_) return {};
+  if (!has_changes()) return {};
   ++durable_.counters.revision;
   writes_.push_back({Table::Counters, kCountersKey, Record(durable_.counters)});
   need_new_revision_ = false;

@@ -45,6 +45,9 @@ class State {
   // Makes this step durable even if nothing else changed, so that its commands get a new number.
   void need_new_revision() { need_new_revision_ = true; }
 
+  // Whether this step has changed anything so far.
+  bool has_changes() const { return !writes_.empty() || need_new_revision_; }
+
   // Ends a step: the revision grows if anything changed. Gives the batch to make durable.
   std::vector<Write> seal();
 

@@ -50,6 +50,11 @@ Amounts asked_of(const model::Item& item, const model::Usage& capacity,
   };
 }
 
+std::set<std::string> taken_resources(const model::Item& item) {
+  if (item.skip_resource_limits) return {};
+  return {item.shared_resources.begin(), item.shared_resources.end()};
+}
+
 Amounts raised_to_measured(Amounts asked, const model::Item& item, const model::Usage& measured) {
   if (asks_nothing(item)) return asked;
   asked.cpu = std::max(asked.cpu, measured.cpu);

@@ -54,11 +54,13 @@ std::optional<std::size_t> Board::find_runtime(std::size_t node, const model::Ru
 
 Holding Board::holding_of(const Request& request, const model::Item& item, std::size_t node,
                           std::optional<std::size_t> runtime) const {
-  return {.node = node,
-          .runtime = runtime,
-          .amounts = pipeline().asked(request, item, node),
-          .shared_resources =
-              item.skip_resource_limits ? std::vector<std::string>{} : item.shared_resources};
+  Holding holding{.node = node,
+                  .runtime = runtime,
+                  .amounts = pipeline().asked(request, item, node),
+                  .shared_resources = {}};
+  if (item.skip_resource_limits) return holding;
+  holding.shared_resources.insert(item.shared_resources.begin(), item.shared_resources.end());
+  return holding;
 }
 
 void Board::place(std::size_t request, const Choice& choice, std::string how) {

@@ -28,22 +28,22 @@ enum class Effort {
 
 struct Change {
   Effort effort = Effort::Free;
-  std::int64_t percent = 0;  // of what is asked, for amounts
+  std::int64_t size = 0;  // to compare changes of one effort
   std::string text;
 };
 
+using Changes = std::vector<Change>;
+
 // All the changes that one slot needs for one image.
 struct Remedy {
-  std::vector<Change> changes;
+  Changes changes;
 
   Effort hardest() const { return std::ranges::max_element(changes, {}, &Change::effort)->effort; }
-  std::int64_t percent() const {
-    return std::ranges::max_element(changes, {}, &Change::percent)->percent;
-  }
+  std::int64_t size() const { return std::ranges::max_element(changes, {}, &Change::size)->size; }
   friend std::weak_ordering operator<=>(const Remedy& a, const Remedy& b) {
     if (a.changes.size() != b.changes.size()) return a.changes.size() <=> b.changes.size();
     if (a.hardest() != b.hardest()) return a.hardest() <=> b.hardest();
-    return a.percent() <=> b.percent();
+    return a.size() <=> b.size();
   }
 };
 
@@ -53,32 +53,77 @@ struct Site {
   std::uint32_t image;
   std::size_t node;
   std::optional<std::size_t> runtime;
+  Purpose purpose;
 
   const NodeView& view() const { return pipeline.nodes()[node]; }
   const model::Runtime& runtime_view() const { return view().info->runtimes[*runtime]; }
   const std::string& name() const { return view().id.value(); }
   Slot slot() const { return {node, runtime.value_or(0)}; }
+  const Ledger& ledger() const { return pipeline.ledger(); }
+  Amounts asked() const { return pipeline.asked(request, *request.item, node); }
+  SystemUsage system_usage() const {
+    return purpose == Purpose::Keep ? SystemUsage::Ignored : SystemUsage::Counted;
+  }
 };
+
+std::string slot_name(const Site& site) {
+  return fmt::format("{}/{}", site.name(), site.runtime_view().id.value());
+}
 
 std::string repair(const Site& site, const model::Runtime& runtime) {
   return fmt::format("repair runtime {} of {} ({})", runtime.id.value(), site.name(),
                      model::to_string(runtime.ready));
 }
 
-Change reconnect(const Site& site) {
-  const model::NodeState state = site.view().info->state;
-  if (state != model::NodeState::Provisioned) {
-    return {Effort::Reconnect, 0,
-            fmt::format("make {} provisioned (it is {})", site.name(), model::to_string(state))};
+std::string types_of(const Site& site) {
+  std::vector<std::string_view> types;
+  const model::Item& item = *site.request.item;
+  for (const auto type : model::runtime_types_of(item, item.images[site.image])) {
+    types.push_back(model::to_string(type));
   }
-  return {Effort::Reconnect, 0, fmt::format("connect {}", site.name())};
+  return fmt::format("{}", fmt::join(types, " or "));
 }
 
-Change make_usable(const Site& site) {
-  if (site.view().cordoned) return {Effort::Uncordon, 0, fmt::format("uncordon {}", site.name())};
+Change add_runtime(const Site& site) {
+  return {Effort::AddRuntime, 0,
+          fmt::format("add a runtime of type {} to {}", types_of(site), site.name())};
+}
+
+// What runs is bound to its runtime; another one would not help it.
+Change restore_runtime(const Site& site) {
+  if (!site.runtime) {
+    return {Effort::AddRuntime, 0,
+            fmt::format("bring {} back", model::to_string(site.request.present->place))};
+  }
+  return {Effort::AddRuntime, 0,
+          fmt::format("make {} a runtime of type {}", slot_name(site), types_of(site))};
+}
+
+Changes reconnect(const Site& site) {
+  Changes changes;
+  const model::NodeState state = site.view().info->state;
+  if (state != model::NodeState::Provisioned) {
+    changes.push_back(
+        {Effort::Reconnect, 0,
+         fmt::format("make {} provisioned (it is {})", site.name(), model::to_string(state))});
+  }
+  if (site.view().reachability != Reachability::Connected) {
+    changes.push_back({Effort::Reconnect, 0, fmt::format("connect {}", site.name())});
+  }
+  return changes;
+}
+
+Changes make_usable(const Site& site) {
+  Changes changes;
+  if (site.view().cordoned) {
+    changes.push_back({Effort::Uncordon, 0, fmt::format("uncordon {}", site.name())});
+  }
+  const auto& tolerates = site.request.item->tolerates;
+  if (site.view().ready || tolerates.contains(model::Toleration::NodeNotReady)) return changes;
   const model::Runtime* primary = model::primary_runtime(*site.view().info);
-  if (primary == nullptr) return {Effort::AddRuntime, 0, "give " + site.name() + " a runtime"};
-  return {Effort::Repair, 0, repair(site, *primary)};
+  changes.push_back(primary == nullptr ? add_runtime(site)
+                                       : Change{Effort::Repair, 0, repair(site, *primary)});
+  return changes;
 }
 
 Change all_labels(const Site& site) {
@@ -90,138 +135,156 @@ Change all_labels(const Site& site) {
           fmt::format("label {} {}", site.name(), fmt::join(missing, " "))};
 }
 
-Change all_resources(const Site& site) {
-  std::vector<std::string> texts;
-  Effort effort = Effort::Free;
-  const Ledger& ledger = site.pipeline.ledger();
+Changes all_resources(const Site& site) {
+  Changes changes;
   for (const std::string& resource : site.request.item->shared_resources) {
-    if (!ledger.lists_shared(site.node, resource)) {
-      effort = Effort::AddRuntime;
-      texts.push_back(fmt::format("add {} to {}", resource, site.name()));
+    if (!site.ledger().lists_shared(site.node, resource)) {
+      changes.push_back(
+          {Effort::AddRuntime, 0, fmt::format("add {} to {}", resource, site.name())});
     } else if (!site.request.item->skip_resource_limits &&
-               ledger.shared_left(site.node, resource).value_or(1) < 1) {
-      texts.push_back(fmt::format("free {} on {}", resource, site.name()));
+               site.ledger().shared_left(site.node, resource).value_or(1) < 1) {
+      changes.push_back({Effort::Free, 0, fmt::format("free {} on {}", resource, site.name())});
     }
   }
-  return {effort, 0, fmt::format("{}", fmt::join(texts, " and "))};
-}
-
-Change add_runtime(const Site& site) {
-  std::vector<std::string_view> types;
-  const model::Item& item = *site.request.item;
-  for (const auto type : model::runtime_types_of(item, item.images[site.image])) {
-    types.push_back(model::to_string(type));
-  }
-  return {Effort::AddRuntime, 0,
-          fmt::format("add a runtime of type {} to {}", fmt::join(types, " or "), site.name())};
+  return changes;
 }
 
 Change add_image(const Site& site) {
   const model::Platform& offered = site.runtime_view().platform;
+  std::vector<std::string> parts;
+  for (const std::string& part : {offered.os, offered.arch, offered.variant}) {
+    if (!part.empty()) parts.push_back(part);
+  }
   return {Effort::AddImage, 0,
-          fmt::format("add an image for {}/{} (runtime {} of {})", offered.os, offered.arch,
-                      site.runtime_view().id.value(), site.name())};
+          fmt::format("add an image that {} can run ({})", slot_name(site), fmt::join(parts, "/"))};
 }
 
-std::int64_t percent_of(std::int64_t part, std::int64_t whole) {
-  return whole == 0 ? 0
-                    : static_cast<std::int64_t>(100.0 * static_cast<double>(part) /
-                                                static_cast<double>(whole));
+std::int64_t parts_per_million(std::int64_t part, std::int64_t whole) {
+  return static_cast<std::int64_t>(1e6 * static_cast<double>(part) / static_cast<double>(whole));
 }
 
-// An amount can be freed only if the place is big enough when empty; otherwise less must be asked.
-struct Metered {
-  std::string amount;  // what is short: "188 DMIPS", "64 MiB of ram"
-  std::string place;   // where it must be freed
-  bool fits_when_empty = true;
+std::string in_words(Dmips cpu) { return fmt::format("{} DMIPS", cpu.count()); }
+std::string in_words(Bytes bytes) { return human(bytes); }
+
+// An amount that is short. `left` is exact: below 0 where what runs was kept past the rules.
+template <class Q>
+struct Short {
+  Q asked;
+  Q left;
+  Q when_empty;
+  std::string place;
+  std::string what;  // " of ram"
 };
 
-Change free_amount(const Shortfall& shortfall, const Metered& metered) {
-  const std::int64_t percent = percent_of(*shortfall.asked - *shortfall.has, *shortfall.asked);
-  if (metered.fits_when_empty) {
-    return {Effort::Free, percent, fmt::format("free {} on {}", metered.amount, metered.place)};
-  }
-  return {Effort::Lower, percent,
-          fmt::format("ask for {} less, which {} would have", metered.amount, metered.place)};
-}
-
+// An amount can be freed only if the place is big enough when empty; otherwise less must be asked.
 template <class Q>
-bool cap_binds(std::optional<Q> cap_left, Q node_left) {
-  return cap_left && *cap_left < node_left;
+Change free_amount(const Short<Q>& amount) {
+  const bool big_enough = amount.asked <= amount.when_empty;
+  const Q missing = amount.asked - (big_enough ? amount.left : std::max(amount.left, Q{}));
+  const std::int64_t size = parts_per_million(missing.count(), amount.asked.count());
+  const std::string words = in_words(missing) + amount.what;
+  if (big_enough) {
+    return {Effort::Free, size, fmt::format("free {} on {}", words, amount.place)};
+  }
+  return {Effort::Lower, size,
+          fmt::format("ask for {} less, which {} would have", words, amount.place)};
 }
 
-std::string slot_name(const Site& site) {
-  return fmt::format("{}/{}", site.name(), site.runtime_view().id.value());
+// Where the runtime's cap is short, room of another runtime would not help.
+template <class Q>
+Change free_capped(const Site& site, Short<Q> amount, std::optional<Q> cap_left, Q cap) {
+  if (!cap_left) return free_amount(amount);
+  if (*cap_left < amount.asked) amount.place = slot_name(site);
+  amount.left = std::min(amount.left, *cap_left);
+  amount.when_empty = std::min(amount.when_empty, cap);
+  return free_amount(amount);
 }
 
-Change free_cpu(const Site& site, const Shortfall& shortfall) {
-  const Ledger& ledger = site.pipeline.ledger();
-  const Dmips left = ledger.node_cpu_left(site.node, SystemUsage::Counted);
-  const Dmips empty = left + ledger.reserved_on(site.node).cpu;
-  const Dmips asked{*shortfall.asked};
-  const Dmips cap = site.runtime_view().limits.cpu;
-  const bool by_cap = cap_binds(ledger.runtime_cpu_left(site.slot()), left);
-  return free_amount(shortfall,
-                     {.amount = fmt::format("{} DMIPS", *shortfall.asked - *shortfall.has),
-                      .place = by_cap ? slot_name(site) : site.name(),
-                      .fits_when_empty = asked <= empty && (cap == Dmips{} || asked <= cap)});
+Change free_cpu(const Site& site) {
+  const Dmips left = site.ledger().node_cpu_left(site.node, site.system_usage());
+  const Short<Dmips> amount{.asked = site.asked().cpu,
+                            .left = left,
+                            .when_empty = left + site.ledger().reserved_on(site.node).cpu,
+                            .place = site.name(),
+                            .what = ""};
+  if (!site.runtime) return free_amount(amount);
+  return free_capped(site, amount, site.ledger().runtime_cpu_left(site.slot()),
+                     site.runtime_view().limits.cpu);
 }
 
-Change free_ram(const Site& site, const Shortfall& shortfall) {
-  const Ledger& ledger = site.pipeline.ledger();
-  const Bytes left = ledger.node_ram_left(site.node, SystemUsage::Counted);
-  const Bytes empty = left + ledger.reserved_on(site.node).ram;
-  const Bytes asked{*shortfall.asked};
-  const Bytes cap = site.runtime_view().limits.ram;
-  const bool by_cap = cap_binds(ledger.runtime_ram_left(site.slot()), left);
-  return free_amount(shortfall,
-                     {.amount = human(Bytes{*shortfall.asked - *shortfall.has}) + " of ram",
-                      .place = by_cap ? slot_name(site) : site.name(),
-                      .fits_when_empty = asked <= empty && (cap == Bytes{} || asked <= cap)});
+Change free_ram(const Site& site) {
+  const Bytes left = site.ledger().node_ram_left(site.node, site.system_usage());
+  const Short<Bytes> amount{.asked = site.asked().ram,
+                            .left = left,
+                            .when_empty = left + site.ledger().reserved_on(site.node).ram,
+                            .place = site.name(),
+                            .what = " of ram"};
+  if (!site.runtime) return free_amount(amount);
+  return free_capped(site, amount, site.ledger().runtime_ram_left(site.slot()),
+                     site.runtime_view().limits.ram);
 }
 
-Change free_partition(const Site& site, const Shortfall& shortfall, const char* what,
-                      std::optional<Bytes> size) {
-  return free_amount(shortfall,
-                     {.amount = human(Bytes{*shortfall.asked - *shortfall.has}) + " of " + what,
-                      .place = site.name(),
-                      .fits_when_empty = !size || Bytes{*shortfall.asked} <= *size});
+Change free_storage(const Site& site) {
+  return free_amount<Bytes>({.asked = site.asked().storage,
+                             .left = *site.ledger().storage_left(site.node),
+                             .when_empty = *site.view().info->partitions.storage,
+                             .place = site.name(),
+                             .what = " of storage"});
 }
 
-Change change_for(const Site& site, Reason reason, const Shortfall& shortfall) {
+// On the same partition, what storage lacks is a change of its own, after which nothing is left.
+Change free_state(const Site& site) {
   const model::Partitions& partitions = site.view().info->partitions;
+  const Amounts asked = site.asked();
+  Short<Bytes> amount{.asked = asked.state,
+                      .left = *site.ledger().state_left(site.node, asked.storage),
+                      .when_empty = Bytes{},
+                      .place = site.name(),
+                      .what = " of state"};
+  if (!partitions.same_partition) {
+    amount.when_empty = *partitions.state;
+    return free_amount(amount);
+  }
+  amount.when_empty = *partitions.storage - asked.storage;
+  const bool storage_is_short =
+      std::max(*site.ledger().storage_left(site.node), Bytes{}) < asked.storage;
+  if (storage_is_short) amount.left = Bytes{};
+  return free_amount(amount);
+}
+
+Changes changes_for(const Site& site, Reason reason) {
   switch (reason) {
     case Reason::NoConnectedNodes: return reconnect(site);
     case Reason::NoUsableNodes: return make_usable(site);
     case Reason::NoMatchingNodeId:
-      return {Effort::AllowNode, 0, fmt::format("allow node {}", site.name())};
-    case Reason::NoMatchingLabels: return all_labels(site);
+      return {{Effort::AllowNode, 0, fmt::format("allow node {}", site.name())}};
+    case Reason::NoMatchingLabels: return {all_labels(site)};
     case Reason::NoMatchingResources: return all_resources(site);
-    case Reason::NoMatchingRuntimeType: return add_runtime(site);
-    case Reason::NoMatchingPlatform: return add_image(site);
-    case Reason::RuntimeNotReady: return {Effort::Repair, 0, repair(site, site.runtime_view())};
-    case Reason::InsufficientCpu: return free_cpu(site, shortfall);
-    case Reason::InsufficientRam: return free_ram(site, shortfall);
-    case Reason::InsufficientStorage:
-      return free_partition(site, shortfall, "storage", partitions.storage);
-    case Reason::InsufficientState:
-      return free_partition(site, shortfall, "state",
-                            partitions.same_partition ? partitions.storage : partitions.state);
+    case Reason::NoMatchingRuntimeType:
+      return {site.purpose == Purpose::Keep ? restore_runtime(site) : add_runtime(site)};
+    case Reason::NoMatchingPlatform: return {add_image(site)};
+    case Reason::RuntimeNotReady: return {{Effort::Repair, 0, repair(site, site.runtime_view())}};
+    case Reason::InsufficientCpu: return {free_cpu(site)};
+    case Reason::InsufficientRam: return {free_ram(site)};
+    case Reason::InsufficientStorage: return {free_storage(site)};
+    case Reason::InsufficientState: return {free_state(site)};
     case Reason::InstanceLimitReached:
-      return {Effort::Free, 0, fmt::format("stop an instance on {}", slot_name(site))};
+      return {{Effort::Free, 0, fmt::format("stop an instance on {}", slot_name(site))}};
   }
   CHECK(false, "unknown reason");
 }
 
-Remedy remedy_for(const Site& site, Purpose purpose) {
+Remedy remedy_for(const Site& site) {
   Remedy remedy;
-  for (const auto& [reason, shortfall] :
-       site.pipeline.all_refusals(site.request, site.image, site.node, site.runtime, purpose)) {
-    const Change change = change_for(site, reason, shortfall);
-    // One repair can serve two rules: the primary runtime makes the node Ready and is ready itself.
-    const bool known = std::ranges::any_of(
-        remedy.changes, [&](const Change& other) { return other.text == change.text; });
-    if (!known) remedy.changes.push_back(change);
+  for (const auto& [reason, shortfall] : site.pipeline.all_refusals(
+           site.request, site.image, site.node, site.runtime, site.purpose)) {
+    for (Change& change : changes_for(site, reason)) {
+      // One change can serve two rules: the primary runtime makes the node Ready and is ready
+      // itself.
+      const bool known = std::ranges::any_of(
+          remedy.changes, [&](const Change& other) { return other.text == change.text; });
+      if (!known) remedy.changes.push_back(std::move(change));
+    }
   }
   return remedy;
 }
@@ -267,9 +330,10 @@ std::string hint_to_place(const Pipeline& pipeline, const Request& request) {
     const std::size_t runtimes = pipeline.nodes()[node].info->runtimes.size();
     for (std::uint32_t image = 0; image < request.item->images.size(); ++image) {
       for (std::size_t i = 0; i < std::max<std::size_t>(runtimes, 1); ++i) {
-        const Site site{pipeline, request, image, node,
-                        runtimes == 0 ? std::nullopt : std::optional(i)};
-        if (may_help(site)) remedies.push_back(remedy_for(site, Purpose::Place));
+        const Site site{
+            pipeline,      request, image, node, runtimes == 0 ? std::nullopt : std::optional(i),
+            Purpose::Place};
+        if (may_help(site)) remedies.push_back(remedy_for(site));
       }
     }
   }
@@ -280,7 +344,7 @@ std::string hint_to_keep(const Pipeline& pipeline, const Request& request, std::
                          std::optional<std::size_t> runtime) {
   std::vector<Remedy> remedies;
   for (std::uint32_t image = 0; image < request.item->images.size(); ++image) {
-    Remedy remedy = remedy_for({pipeline, request, image, node, runtime}, Purpose::Keep);
+    Remedy remedy = remedy_for({pipeline, request, image, node, runtime, Purpose::Keep});
     if (!remedy.changes.empty()) remedies.push_back(std::move(remedy));
   }
   return best_of(std::move(remedies));

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -27,7 +28,7 @@ struct Holding {
   std::size_t node = 0;
   std::optional<std::size_t> runtime;
   Amounts amounts;
-  std::vector<std::string> shared_resources;  // one unit of each
+  std::set<std::string> shared_resources;  // one unit of each
 };
 
 // Whether what runs on a node beside our instances counts against its room.

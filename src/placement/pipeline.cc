@@ -31,6 +31,11 @@ bool got_further(const Refused& a, const Verdict& b) {
   return a.shortfall.has.value_or(0) > b.shortfall.has.value_or(0);
 }
 
+bool is_about_the_runtime_alone(Reason reason) {
+  return reason == Reason::NoMatchingPlatform || reason == Reason::RuntimeNotReady ||
+         reason == Reason::InstanceLimitReached;
+}
+
 std::size_t place_in(const std::vector<model::RuntimeType>& types, model::RuntimeType type) {
   return static_cast<std::size_t>(std::ranges::find(types, type) - types.begin());
 }
@@ -116,7 +121,7 @@ Verdict Pipeline::furthest(const Look& look, std::size_t node) const {
     const auto refused = first_refusal(looked_at);
     CHECK(refused, "only what fits nowhere is rejected");
     if (furthest && !got_further(*refused, *furthest)) continue;
-    furthest = Verdict{node, looked_at.runtime, refused->reason, refused->shortfall};
+    furthest = Verdict{node, &look.image, looked_at.runtime, refused->reason, refused->shortfall};
   }
   return *furthest;
 }
@@ -160,9 +165,10 @@ Rejection Pipeline::reject_kept(const Request& request, std::size_t node,
     const auto refused = first_refusal(place);
     CHECK(refused, "only what cannot be kept is rejected");
     if (furthest_image && refused->reason <= furthest_image->reason) continue;
-    furthest_image = Rejection{refused->reason,
-                               image,
-                               {Verdict{node, place.runtime, refused->reason, refused->shortfall}}};
+    furthest_image =
+        Rejection{refused->reason,
+                  image,
+                  {Verdict{node, &look.image, place.runtime, refused->reason, refused->shortfall}}};
   }
   CHECK(furthest_image, "an item has at least one image");
   return *std::move(furthest_image);
@@ -174,14 +180,16 @@ std::vector<std::pair<Reason, Shortfall>> Pipeline::all_refusals(const Request& 
                                                                  std::optional<std::size_t> runtime,
                                                                  Purpose purpose) const {
   const Look look(request, image, purpose);
-  const Candidate looked_at = candidate(look, node, runtime);
+  Candidate looked_at = candidate(look, node, runtime);
   std::vector<std::pair<Reason, Shortfall>> refusals;
   for (const Rule* rule : rules()) {
     if (!applies(*rule, purpose)) continue;
+    if (looked_at.runtime == nullptr && is_about_the_runtime_alone(rule->reason)) continue;
     const auto shortfall = rule->turns_down(looked_at);
-    if (shortfall) refusals.emplace_back(rule->reason, *shortfall);
-    // Without a runtime there is nothing that the later rules could look at.
-    if (runtime == std::nullopt && rule->reason == Reason::NoMatchingRuntimeType) break;
+    if (!shortfall) continue;
+    refusals.emplace_back(rule->reason, *shortfall);
+    // What holds of a runtime of the wrong type says nothing about the one that is missing.
+    if (rule->reason == Reason::NoMatchingRuntimeType) looked_at.runtime = nullptr;
   }
   return refusals;
 }

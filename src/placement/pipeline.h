@@ -25,6 +25,7 @@ struct Choice {
 // Why one node was turned down: the rule that the furthest of its runtimes did not pass.
 struct Verdict {
   std::size_t node = 0;
+  const model::Image* image = nullptr;
   const model::Runtime* runtime = nullptr;
   Reason reason = Reason::NoConnectedNodes;
   Shortfall shortfall;

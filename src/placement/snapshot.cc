@@ -39,6 +39,17 @@ NodeView view_of(const model::Node& node, const std::vector<const model::NodeCon
   return view;
 }
 
+// Of two copies of an instance, the one at the smaller place counts, in whatever order the nodes
+// are listed.
+void add_running(Snapshot& snapshot, const model::NodeId& node,
+                 const model::RunningInstance& running) {
+  const model::Place place{node, running.runtime};
+  const auto known = snapshot.present.find(running.key);
+  if (known != snapshot.present.end() && known->second.place < place) return;
+  snapshot.present.insert_or_assign(running.key, Present{place, running.version, running.usage});
+  snapshot.bound.insert_or_assign(running.key, place);
+}
+
 }  // namespace
 
 Snapshot snapshot_of(const model::Manifest& manifest) {
@@ -51,9 +62,7 @@ Snapshot snapshot_of(const model::Manifest& manifest) {
   for (const model::Node* node : all_of<model::Node>(manifest)) {
     snapshot.nodes.push_back(view_of(*node, configs));
     for (const model::RunningInstance& running : node->running) {
-      const model::Place place{node->id, running.runtime};
-      snapshot.present.emplace(running.key, Present{place, running.version, running.usage});
-      snapshot.bound.emplace(running.key, place);
+      add_running(snapshot, node->id, running);
     }
   }
   return snapshot;

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <tuple>
 
 #include "base/check.h"
 
@@ -26,14 +27,39 @@ std::string usable_detail(const NodeView& node) {
                      model::to_string(primary->ready));
 }
 
-std::string node_id_detail(const Request& request) {
-  if (request.own_runtime) return fmt::format("is for {}", model::to_string(*request.own_runtime));
-  return "is not among the nodes named";
+std::string node_id_detail(const NodeView& node, const Request& request) {
+  const auto& own = request.own_runtime;
+  if (!own || own->node == node.id) return "is not among the nodes named";
+  return fmt::format("the instance belongs to {}", model::to_string(*own));
 }
 
-std::string platform_detail(const model::Runtime& runtime) {
-  return fmt::format("{} offers {}/{}", runtime.id.value(), runtime.platform.os,
-                     runtime.platform.arch);
+std::string resource_detail(const NodeView& node, const std::string& resource) {
+  const auto& listed = node.info->shared_resources;
+  const bool has_some =
+      std::ranges::find(listed, resource, &model::SharedResource::name) != listed.end();
+  return fmt::format("has no {}{}", resource, has_some ? " left" : "");
+}
+
+// The first thing in which the runtime differs from what the image names.
+std::string platform_detail(const model::Platform& needs, const model::Runtime& runtime) {
+  const model::Platform& offers = runtime.platform;
+  const std::array<std::tuple<const char*, const std::string*, const std::string*>, 4> parts{{
+      {"arch", &needs.arch, &offers.arch},
+      {"os", &needs.os, &offers.os},
+      {"variant", &needs.variant, &offers.variant},
+      {"os version", &needs.os_version, &offers.os_version},
+  }};
+  for (const auto& [what, needed, offered] : parts) {
+    if (needed->empty() || *needed == *offered) continue;
+    return fmt::format("{} has {} {}, not {}", runtime.id.value(), what,
+                       offered->empty() ? "none" : *offered, *needed);
+  }
+  for (const std::string& feature : needs.os_features) {
+    if (!offers.os_features.contains(feature)) {
+      return fmt::format("{} lacks os feature {}", runtime.id.value(), feature);
+    }
+  }
+  CHECK(false, "the platform differs in something");
 }
 
 std::string amounts(const Shortfall& shortfall, const char* what) {
@@ -41,8 +67,12 @@ std::string amounts(const Shortfall& shortfall, const char* what) {
                      human(Bytes{*shortfall.has}), what);
 }
 
-std::string runtime_types(const NodeView& node) {
+std::string runtime_type_detail(const NodeView& node, const Request& request,
+                                const Verdict& verdict) {
   if (node.info->runtimes.empty()) return "has no runtime";
+  if (verdict.runtime == nullptr) {
+    return fmt::format("its runtime {} is gone", request.present->place.runtime.value());
+  }
   std::vector<std::string_view> types;
   for (const auto& runtime : node.info->runtimes) types.push_back(model::to_string(runtime.type));
   return fmt::format("has only {}", fmt::join(types, ", "));
@@ -53,11 +83,12 @@ std::string detail(const NodeView& node, const Request& request, const Verdict& 
   switch (verdict.reason) {
     case Reason::NoConnectedNodes: return connection_detail(node);
     case Reason::NoUsableNodes: return usable_detail(node);
-    case Reason::NoMatchingNodeId: return node_id_detail(request);
+    case Reason::NoMatchingNodeId: return node_id_detail(node, request);
     case Reason::NoMatchingLabels: return fmt::format("lacks label {}", *shortfall.what);
-    case Reason::NoMatchingResources: return fmt::format("has no {} left", *shortfall.what);
-    case Reason::NoMatchingRuntimeType: return runtime_types(node);
-    case Reason::NoMatchingPlatform: return platform_detail(*verdict.runtime);
+    case Reason::NoMatchingResources: return resource_detail(node, *shortfall.what);
+    case Reason::NoMatchingRuntimeType: return runtime_type_detail(node, request, verdict);
+    case Reason::NoMatchingPlatform:
+      return platform_detail(verdict.image->platform, *verdict.runtime);
     case Reason::RuntimeNotReady:
       return fmt::format("{} is {}", verdict.runtime->id.value(),
                          model::to_string(verdict.runtime->ready));

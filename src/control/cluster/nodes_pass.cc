@@ -14,11 +14,10 @@ Liveness liveness_of(const Context& context, const ObservedNode& node) {
   const Config& config = context.config;
   const Duration silent = context.now - node.last_heard;
   if (silent >= config.node_lost_grace) return Liveness::Lost;
-  if (node.connection && node.reported_fully) {
+  if (node.in_touch()) {
     return silent >= config.silent_after ? Liveness::Unreachable : Liveness::Reachable;
   }
-  const bool broken = context.now - node.disconnected_at >= config.broken_after;
-  if (node.liveness == Liveness::Unknown) return broken ? Liveness::Unreachable : node.liveness;
+  const bool broken = context.now - node.out_of_touch_since >= config.broken_after;
   return broken ? std::max(node.liveness, Liveness::Unreachable) : node.liveness;
 }
 
@@ -28,14 +27,14 @@ Time next_change(const Context& context, const ObservedNode& node) {
   if (node.liveness == Liveness::Lost) return kNever;
   const Time lost = node.last_heard + config.node_lost_grace;
   if (node.liveness == Liveness::Unreachable) return lost;
-  const bool in_touch = node.connection && node.reported_fully;
-  return std::min(lost, in_touch ? node.last_heard + config.silent_after
-                                 : node.disconnected_at + config.broken_after);
+  return std::min(lost, node.in_touch() ? node.last_heard + config.silent_after
+                                        : node.out_of_touch_since + config.broken_after);
 }
 
 void note_change(Context& context, const model::NodeId& id, Liveness from, Liveness to) {
   switch (to) {
     case Liveness::Reachable:
+      if (from == Liveness::Unknown) return;  // it was not away
       context.note(NoteKind::NodeBack, id, fmt::format("was {}", to_string(from)));
       return;
     case Liveness::Unreachable:
@@ -68,20 +67,14 @@ void collect_due(Context& context) {
   }
 }
 
-bool all_known_have_reported(const Context& context) {
-  return std::ranges::all_of(context.state.durable().nodes, [&](const auto& entry) {
-    const ObservedNode* node = context.find_node(entry.first);
-    return node != nullptr && node->ever_reported;
-  });
-}
-
 // After a start nothing is decided before the known agents had a chance to say what they run.
 void settle(Context& context) {
   if (context.settled) return;
   const bool waited = context.now - *context.started_at >= context.config.settle_time;
-  if (!waited && !all_known_have_reported(context)) return;
+  if (!waited && !context.awaited.empty()) return;
   context.settled = true;
   context.dirty.plan = true;
+  context.awaited.clear();
   for (const auto& [id, node] : context.nodes) mark_all_on(context, id);
   context.note(NoteKind::Settled, std::string(),
                waited ? "some agents are silent" : "all agents have reported");
@@ -103,10 +96,14 @@ void mark_all_on(Context& context, const model::NodeId& id) {
   }
   const ObservedNode* node = context.find_node(id);
   if (node == nullptr) return;
-  for (const auto& [key, status] : node->reported) {
-    context.dirty.statuses.insert(key);
-    context.dirty.wanted.emplace(id, key);
-  }
+  const auto mark = [&](const auto& entry) {
+    context.dirty.statuses.insert(entry.first);
+    context.dirty.wanted.emplace(id, entry.first);
+  };
+  std::ranges::for_each(node->reported, mark);
+  std::ranges::for_each(node->told, mark);
+  std::ranges::for_each(node->stopping, mark);
+  if (node->needs_full_command) context.dirty.letters.insert(id);
 }
 
 void nodes_pass(Context& context) {

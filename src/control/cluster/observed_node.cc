@@ -1,5 +1,7 @@
 #include "control/cluster/observed_node.h"
 
+#include <algorithm>
+
 #include "base/check.h"
 
 namespace berth::control {
@@ -12,6 +14,12 @@ std::string_view to_string(Liveness liveness) {
     case Liveness::Lost: return "lost";
   }
   CHECK(false, "unknown liveness");
+}
+
+model::Usage system_usage_of(const ObservedNode& node) {
+  if (!node.usage) return {};
+  const model::Usage rest = *node.usage - node.instance_usage;
+  return {std::max(rest.cpu, Dmips{}), std::max(rest.ram, Bytes{})};
 }
 
 }  // namespace berth::control

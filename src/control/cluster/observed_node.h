@@ -5,6 +5,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
 
 #include "base/time.h"
 #include "control/events.h"
@@ -33,6 +34,11 @@ struct Told {
   friend bool operator==(const Told&, const Told&) = default;
 };
 
+struct Order {
+  Told what;
+  model::CommandNumber number;  // of the command that carried it; set when that is sent
+};
+
 // What we have heard of a node, and told it.
 struct ObservedNode {
   // Reachability.
@@ -40,8 +46,9 @@ struct ObservedNode {
   std::optional<ConnectionId> connection;
   ConnectionId newest_connection = 0;
   Time last_heard;
-  Time disconnected_at;
-  Time alarm = kNever;  // as set in Context::node_alarms
+  bool has_spoken = false;  // there was a report since the last connection that counted as a word
+  Time out_of_touch_since;  // the last break of a stream on which it had reported
+  Time alarm = kNever;      // as set in Context::node_alarms
 
   // Its reports. Valid from the first full one of a connection.
   bool reported_fully = false;
@@ -57,13 +64,19 @@ struct ObservedNode {
 
   // Our commands.
   std::optional<model::CommandNumber> last_sent;
-  Time sent_at;
+  Time behind_since;               // it has not acted on what was sent then, or it is not behind
   bool needs_full_command = true;  // what it was told is not known to be what it has
-  std::map<model::InstanceKey, Told> told;
+  std::map<model::InstanceKey, Order> told;
   std::map<model::InstanceKey, model::CommandNumber> stopping;  // told to stop by this command
+  std::set<std::pair<model::CommandNumber, model::InstanceKey>> in_flight;  // not acted on yet
   std::set<model::InstanceKey> held_back;  // wait for room that others are leaving
 
   bool reachable() const { return liveness == Liveness::Reachable; }
+  bool in_touch() const { return connection && reported_fully; }
+  bool is_behind() const { return last_sent && acted < *last_sent; }
 };
+
+// What is used on the node beside our instances; nothing while nothing is measured.
+model::Usage system_usage_of(const ObservedNode& node);
 
 }  // namespace berth::control

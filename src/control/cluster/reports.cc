@@ -1,10 +1,17 @@
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <vector>
+
 #include "control/cluster/alarms.h"
+#include "control/launcher/handover.h"
 #include "control/record_events.h"
 
 namespace berth::control {
 namespace {
+
+// Nobody carries out so many commands; whoever says so would use up the numbers for all others.
+constexpr std::uint64_t kNumberMax = std::uint64_t{1} << 62;
 
 // Readiness changes often and is observed anew after a restart: it is not written to disk.
 model::NodeRecord without_readiness(const model::NodeRecord& known, const model::NodeId& id,
@@ -16,124 +23,203 @@ model::NodeRecord without_readiness(const model::NodeRecord& known, const model:
   return record;
 }
 
-void take_info(Context& context, const model::NodeId& id, ObservedNode& node,
-               const model::NodeInfo& info) {
-  const auto& records = context.state.durable().nodes;
-  const auto known = records.find(id);
-  const bool joined = known == records.end();
-  if (joined) context.note(NoteKind::NodeJoined, id, "");
-  context.state.put(without_readiness(joined ? model::NodeRecord{} : known->second, id, info));
-  if (node.info == info && !joined) return;
-  if (info.state == model::NodeState::Error && node.info.state != model::NodeState::Error) {
-    context.note(NoteKind::NodeInError, id, "its instances are failed and may move at once");
-  }
-  node.info = info;
-  context.dirty.plan = true;
-  mark_all_on(context, id);
+model::CommandNumber newest_number(const Context& context) {
+  const model::CounterRecord& counters = context.state.durable().counters;
+  return {counters.epoch, counters.revision};
+}
+
+bool is_absurd(const Context& context, const model::CommandNumber& acted) {
+  return acted > newest_number(context) &&
+         (acted.epoch >= kNumberMax || acted.number >= kNumberMax);
 }
 
 // A controller whose store was lost must not number its commands below those of its former life.
 void keep_ahead_of(Context& context, const model::CommandNumber& acted) {
+  if (acted <= newest_number(context)) return;
   model::CounterRecord counters = context.state.durable().counters;
-  if (acted <= model::CommandNumber{counters.epoch, counters.revision}) return;
   counters.epoch = acted.epoch;
   counters.revision = acted.number;
   context.state.put(counters);
 }
 
-void take_status(Context& context, const model::NodeId& id, ObservedNode& node,
-                 const model::ReportedStatus& status) {
-  const auto [entry, is_new] = node.reported.try_emplace(status.key);
-  if (!is_new && entry->second == status) return;
-  node.instance_usage = node.instance_usage - entry->second.usage + status.usage;
-  const bool same_run =
-      !is_new && entry->second.state == status.state && entry->second.stopping == status.stopping &&
-      entry->second.version == status.version && entry->second.runtime == status.runtime;
-  entry->second = status;
-  context.dirty.statuses.insert(status.key);
-  if (same_run) return;
-  context.dirty.wanted.emplace(id, status.key);
-  if (const auto* record = context.state.find_instance(status.key)) context.mark(*record);
-}
+// What one report says of its node.
+class Intake {
+ public:
+  Intake(Context& context, const model::NodeId& id, ObservedNode& node, const model::Report& report)
+      : context_(context), id_(id), node_(node), report_(report) {}
 
-void drop_status(Context& context, const model::NodeId& id, ObservedNode& node,
-                 const model::InstanceKey& key) {
-  const auto known = node.reported.find(key);
-  if (known == node.reported.end()) return;
-  node.instance_usage = node.instance_usage - known->second.usage;
-  node.reported.erase(known);
-  context.dirty.statuses.insert(key);
-  context.dirty.wanted.emplace(id, key);
-  const auto* record = context.state.find_instance(key);
-  if (record == nullptr) return;
-  context.mark(*record);
-  if (record->preinstalled && record->place->node == id) context.erase(key);
-}
-
-// What should run, was told so, and is not there although the node has acted, is told again.
-void tell_again(Context& context, const model::NodeId& id, ObservedNode& node) {
-  if (!node.last_sent || node.acted < *node.last_sent) return;
-  std::erase_if(node.told, [&](const auto& entry) {
-    if (node.reported.contains(entry.first)) return false;
-    context.dirty.wanted.emplace(id, entry.first);
-    return true;
-  });
-}
-
-void take_full(Context& context, const model::NodeId& id, ObservedNode& node,
-               const model::Report& report) {
-  if (!node.reported_fully) {
-    const bool in_step = node.last_sent && report.acted == *node.last_sent;
-    if (!in_step) node.needs_full_command = true;
-    node.reported_fully = true;
-    node.ever_reported = true;
-    context.dirty.nodes.insert(id);
-    mark_all_on(context, id);
+  void take_full() {
+    if (!node_.reported_fully) begin_connection();
+    node_.boot_id = report_.boot_id;
+    node_.asked_for_full.reset();
+    take_acted();
+    take_info();
+    std::set<model::InstanceKey> listed;
+    for (const model::ReportedStatus& status : report_.instances) {
+      listed.insert(status.key);
+      take_status(status);
+      mark_wanted(status.key);
+    }
+    for (const model::InstanceKey& key : not_in(listed)) drop_status(key);
+    tell_again();
   }
-  node.boot_id = report.boot_id;
-  node.asked_for_full.reset();
-  node.acted = report.acted;
-  if (report.node) take_info(context, id, node, *report.node);
-  std::set<model::InstanceKey> listed;
-  for (const model::ReportedStatus& status : report.instances) {
-    listed.insert(status.key);
-    take_status(context, id, node, status);
-    context.dirty.wanted.emplace(id, status.key);
+
+  void take_partial() {
+    take_acted();
+    if (report_.node) take_info();
+    for (const model::ReportedStatus& status : report_.instances) take_status(status);
+    for (const model::InstanceKey& key : report_.gone) drop_status(key);
   }
-  std::vector<model::InstanceKey> gone;
-  for (const auto& [key, status] : node.reported) {
-    if (!listed.contains(key)) gone.push_back(key);
+
+  void take_acted() {
+    node_.acted = std::max(node_.acted, report_.acted);
+    auto& in_flight = node_.in_flight;
+    while (!in_flight.empty() && in_flight.begin()->first <= node_.acted) {
+      const model::InstanceKey key = in_flight.begin()->second;
+      in_flight.erase(in_flight.begin());
+      context_.dirty.statuses.insert(key);
+      confirm_stop(key);
+    }
   }
-  for (const model::InstanceKey& key : gone) drop_status(context, id, node, key);
-  tell_again(context, id, node);
-}
 
-void take_partial(Context& context, const model::NodeId& id, ObservedNode& node,
-                  const model::Report& report) {
-  if (report.node) take_info(context, id, node, *report.node);
-  for (const auto& status : report.instances) take_status(context, id, node, status);
-  for (const auto& key : report.gone) drop_status(context, id, node, key);
-}
+  void take_usage() {
+    if (report_.usage) node_.usage = report_.usage;
+  }
 
-// What was told to stop, is acknowledged and no longer listed, has really gone: others may have its
-// room.
-void confirm_stops(Context& context, const model::NodeId& id, ObservedNode& node) {
-  const auto confirmed = std::erase_if(node.stopping, [&](const auto& entry) {
-    const auto& [key, number] = entry;
-    if (node.acted < number || node.reported.contains(key)) return false;
-    context.dirty.wanted.emplace(id, key);
-    context.dirty.statuses.insert(key);
-    return true;
-  });
-  if (confirmed == 0) return;
-  for (const auto& key : node.held_back) context.dirty.wanted.emplace(id, key);
-}
+ private:
+  void mark_wanted(const model::InstanceKey& key) { context_.dirty.wanted.emplace(id_, key); }
 
-void take_usage(Context& context, ObservedNode& node, const model::Report& report) {
-  if (!report.usage || node.usage == report.usage) return;
-  node.usage = report.usage;
-  if (!context.state.waiting().empty()) context.dirty.plan = true;
-}
+  void begin_connection() {
+    node_.acted = report_.acted;
+    mark_all_on(context_, id_);
+    const bool in_step = node_.last_sent && report_.acted == *node_.last_sent;
+    if (!in_step) forget_orders();
+    node_.reported_fully = true;
+    node_.ever_reported = true;
+    context_.awaited.erase(id_);
+    context_.dirty.nodes.insert(id_);
+  }
+
+  // What it was told is not what it has: only a full command can set that right.
+  void forget_orders() {
+    node_.needs_full_command = true;
+    node_.told.clear();
+    node_.stopping.clear();
+    node_.in_flight.clear();
+    context_.dirty.letters.insert(id_);
+  }
+
+  void take_info() {
+    const model::NodeInfo& info = *report_.node;
+    const auto& records = context_.state.durable().nodes;
+    const auto known = records.find(id_);
+    const bool joined = known == records.end();
+    if (joined) context_.note(NoteKind::NodeJoined, id_, "");
+    context_.state.put(without_readiness(joined ? model::NodeRecord{} : known->second, id_, info));
+    if (node_.info == info && !joined) return;
+    if (info.state == model::NodeState::Error && node_.info.state != model::NodeState::Error) {
+      context_.note(NoteKind::NodeInError, id_, "its instances are failed and may move at once");
+    }
+    node_.info = info;
+    context_.dirty.plan = true;
+    mark_all_on(context_, id_);
+  }
+
+  void take_status(const model::ReportedStatus& status) {
+    const auto [entry, is_new] = node_.reported.try_emplace(status.key);
+    if (!is_new && entry->second == status) return;
+    node_.instance_usage = node_.instance_usage - entry->second.usage + status.usage;
+    const bool same_run = !is_new && entry->second.state == status.state &&
+                          entry->second.stopping == status.stopping &&
+                          entry->second.version == status.version &&
+                          entry->second.runtime == status.runtime;
+    entry->second = status;
+    context_.dirty.statuses.insert(status.key);
+    const auto* record = context_.state.find_instance(status.key);
+    if (record != nullptr) look_at_first_start(*record, status.problem);
+    if (same_run) return;
+    mark_wanted(status.key);
+    if (record != nullptr) context_.mark(*record);
+  }
+
+  // The agent looks at its runtime once more before it starts something there. What it turns down
+  // is placed anew; what has once run there stays.
+  void look_at_first_start(const model::InstanceRecord& record, const model::Problem& problem) {
+    if (!record.place || record.place->node != id_) return;
+    if (is_active_at_its_place(context_, record)) {
+      context_.instances[record.key].is_new_there = false;
+    }
+    if (!start_was_refused(context_, record)) return;
+    if (!context_.refused_starts.insert(record.key).second) return;
+    context_.dirty.plan = true;
+    context_.note(NoteKind::Refused, record.key,
+                  fmt::format("by {}: {}", id_.value(), problem.message));
+  }
+
+  void drop_status(const model::InstanceKey& key) {
+    const auto known = node_.reported.find(key);
+    if (known == node_.reported.end()) return;
+    node_.instance_usage = node_.instance_usage - known->second.usage;
+    node_.reported.erase(known);
+    context_.dirty.statuses.insert(key);
+    mark_wanted(key);
+    confirm_stop(key);
+    const auto* record = context_.state.find_instance(key);
+    if (record == nullptr) return;
+    context_.mark(*record);
+    if (!record->place || record->place->node != id_) return;
+    if (record->preinstalled) {
+      forget_preinstalled(key);
+    } else {
+      await_confirmation(context_, key);
+    }
+  }
+
+  // Another node may have one of the same name, which can be adopted now.
+  void forget_preinstalled(const model::InstanceKey& key) {
+    context_.erase(key);
+    context_.dirty.plan = true;
+    for (const auto& [id, node] : context_.nodes) {
+      if (node.reported.contains(key)) context_.dirty.wanted.emplace(id, key);
+    }
+  }
+
+  // What was told to stop, is acknowledged and no longer listed, has really gone: others may have
+  // its room.
+  void confirm_stop(const model::InstanceKey& key) {
+    const auto stop = node_.stopping.find(key);
+    if (stop == node_.stopping.end()) return;
+    if (node_.acted < stop->second || node_.reported.contains(key)) return;
+    node_.stopping.erase(stop);
+    context_.dirty.statuses.insert(key);
+    mark_wanted(key);
+  }
+
+  std::vector<model::InstanceKey> not_in(const std::set<model::InstanceKey>& listed) const {
+    std::vector<model::InstanceKey> gone;
+    for (const auto& [key, status] : node_.reported) {
+      if (!listed.contains(key)) gone.push_back(key);
+    }
+    return gone;
+  }
+
+  // What should run, was told so, and is not there although the node has acted on it, is told
+  // again.
+  void tell_again() {
+    std::erase_if(node_.told, [&](const auto& entry) {
+      const auto& [key, order] = entry;
+      if (node_.acted < order.number || node_.reported.contains(key)) return false;
+      context_.dirty.statuses.insert(key);
+      mark_wanted(key);
+      return true;
+    });
+  }
+
+  Context& context_;
+  const model::NodeId& id_;
+  ObservedNode& node_;
+  const model::Report& report_;
+};
 
 void ask_for_full(Context& context, const model::NodeId& id, ObservedNode& node) {
   const auto& asked = node.asked_for_full;
@@ -146,12 +232,42 @@ void ask_for_full(Context& context, const model::NodeId& id, ObservedNode& node)
 enum class Verdict { Full, Next, Known, Stale, Gap };
 
 Verdict judge(const ObservedNode& node, const model::Report& report) {
-  if (report.full) return Verdict::Full;
-  if (!node.reported_fully) return Verdict::Gap;
-  if (report.revision == node.revision) return Verdict::Known;
+  if (report.full && !report.node) return Verdict::Gap;  // it is not the whole truth
+  if (!node.reported_fully) return report.full ? Verdict::Full : Verdict::Gap;
+  // Also a full report may have been overtaken by a newer one of this connection.
   if (report.revision < node.revision) return Verdict::Stale;
+  if (report.full) return Verdict::Full;
+  if (report.revision == node.revision) return Verdict::Known;
   const bool is_next = report.revision == node.revision + 1 && !model::is_heartbeat(report);
   return is_next ? Verdict::Next : Verdict::Gap;
+}
+
+bool is_anything_unplaced(const Context& context) {
+  return !context.state.waiting().empty() || !context.refused_starts.empty();
+}
+
+void take(Context& context, const model::NodeId& id, ObservedNode& node,
+          const model::Report& report, Verdict verdict) {
+  keep_ahead_of(context, report.acted);
+  node.revision = report.revision;
+  const model::Usage system_usage = system_usage_of(node);
+  Intake intake(context, id, node, report);
+  if (verdict == Verdict::Full) intake.take_full();
+  if (verdict == Verdict::Next) intake.take_partial();
+  if (verdict == Verdict::Known) intake.take_acted();
+  intake.take_usage();
+  if (system_usage_of(node) != system_usage) {
+    if (!node.held_back.empty()) context.dirty.letters.insert(id);
+    if (is_anything_unplaced(context)) context.dirty.plan = true;
+  }
+  if (node.is_behind() && context.now - node.behind_since >= context.config.resend_after) {
+    context.dirty.resends.insert(id);
+  }
+}
+
+void lose_touch(Context& context, ObservedNode& node) {
+  node.out_of_touch_since = context.now;
+  node.reported_fully = false;
 }
 
 }  // namespace
@@ -160,38 +276,27 @@ void record(Context& context, const NodeReported& event) {
   ObservedNode* node = context.find_node(event.node);
   if (node == nullptr || node->connection != event.connection) return;
   node->last_heard = context.now;
+  node->has_spoken = true;
   if (node->liveness != Liveness::Reachable) context.dirty.nodes.insert(event.node);
 
-  const model::Report& report = event.report;
-  const Verdict verdict = judge(*node, report);
+  if (is_absurd(context, event.report.acted)) return;
+  const Verdict verdict = judge(*node, event.report);
   if (verdict == Verdict::Gap) return ask_for_full(context, event.node, *node);
-  if (verdict == Verdict::Stale) return;
-  // A full report that was overtaken by a newer one of this connection tells old news.
-  if (verdict == Verdict::Full && node->reported_fully && report.revision < node->revision) return;
-
-  keep_ahead_of(context, report.acted);
-  node->revision = report.revision;
-  if (verdict == Verdict::Full) take_full(context, event.node, *node, report);
-  if (verdict == Verdict::Next) take_partial(context, event.node, *node, report);
-  node->acted = std::max(node->acted, report.acted);
-  take_usage(context, *node, report);
-  confirm_stops(context, event.node, *node);
-  const bool behind = node->last_sent && node->acted < *node->last_sent;
-  if (behind && context.now - node->sent_at >= context.config.resend_after) {
-    context.dirty.resends.insert(event.node);
-  }
+  if (verdict != Verdict::Stale) take(context, event.node, *node, event.report, verdict);
 }
 
+// A connection counts as a word of the node, but not one after the other with nothing said on any:
+// such a node is not there for us.
 void record(Context& context, const NodeConnected& event) {
   const auto [entry, is_new] = context.nodes.try_emplace(event.node);
   ObservedNode& node = entry->second;
   if (event.connection <= node.newest_connection && !is_new) return;
-  if (is_new || node.connection) node.disconnected_at = context.now;
+  if (is_new || node.reported_fully) lose_touch(context, node);
+  if (is_new || node.has_spoken) node.last_heard = context.now;
+  node.has_spoken = false;
   node.connection = event.connection;
   node.newest_connection = event.connection;
-  node.reported_fully = false;
   node.asked_for_full.reset();
-  node.last_heard = context.now;
   context.dirty.nodes.insert(event.node);
 }
 
@@ -199,8 +304,7 @@ void record(Context& context, const NodeDisconnected& event) {
   ObservedNode* node = context.find_node(event.node);
   if (node == nullptr || node->connection != event.connection) return;
   node->connection.reset();
-  node->reported_fully = false;
-  node->disconnected_at = context.now;
+  if (node->reported_fully) lose_touch(context, *node);
   context.dirty.nodes.insert(event.node);
 }
 

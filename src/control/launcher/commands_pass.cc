@@ -1,5 +1,4 @@
-#include <fmt/format.h>
-
+#include <map>
 #include <vector>
 
 #include "base/check.h"
@@ -19,24 +18,9 @@ struct Orders {
 
 using Keys = std::set<model::InstanceKey>;
 
-bool is_component_unknown_to_us(const Context& context, const model::ReportedStatus& status) {
-  return status.type == model::ItemType::Component && !status.stopping &&
-         context.state.find_instance(status.key) == nullptr;
-}
-
-// A component that was there before anybody asked for it becomes part of the cluster as it is.
-void adopt(Context& context, const model::NodeId& id, const model::ReportedStatus& status) {
-  model::InstanceRecord record;
-  record.key = status.key;
-  record.type = model::ItemType::Component;
-  record.version = status.version;
-  record.phase = model::Phase::Placed;
-  record.place = model::Place{id, status.runtime};
-  record.preinstalled = true;
-  context.put(record);
-  context.note(
-      NoteKind::Adopted, status.key,
-      fmt::format("{} preinstalled on {}", status.version, model::to_string(*record.place)));
+bool needs_other_room(const Told& told, const Told& wanted) {
+  return told.version != wanted.version || told.item_edition != wanted.item_edition ||
+         told.runtime != wanted.runtime;
 }
 
 // One agent's part of the pass.
@@ -65,30 +49,42 @@ class Orderly {
   void look_at_wanted(const model::InstanceKey& key, const Told& wanted) {
     const auto told = node_.told.find(key);
     if (told != node_.told.end()) {
-      if (told->second != wanted) tell(key, wanted);
+      look_at_told(key, told->second.what, wanted);
     } else if (node_.reported.contains(key) && !node_.stopping.contains(key)) {
       tell(key, wanted);  // it has its room already
     } else {
-      newcomers_.insert(key);
+      newcomers_.emplace(key, wanted);
     }
   }
 
+  void look_at_told(const model::InstanceKey& key, const Told& told, const Told& wanted) {
+    if (told == wanted) return;
+    if (needs_other_room(told, wanted)) {
+      newcomers_.emplace(key, wanted);
+    } else {
+      tell(key, wanted);
+    }
+  }
+
+  // A component that we have not told the agent to run is not ours to stop.
   void look_at_unwanted(const model::InstanceKey& key) {
     const bool told = node_.told.erase(key) > 0;
+    orders_.run.erase(key);
     const auto reported = node_.reported.find(key);
-    const bool there = reported != node_.reported.end();
-    if (!told && there && is_component_unknown_to_us(context_, reported->second)) {
-      return adopt(context_, id_, reported->second);
-    }
-    const auto* record = context_.state.find_instance(key);
-    if (record != nullptr && record->preinstalled && record->place->node == id_) return;
-    if ((told || there) && !node_.stopping.contains(key)) orders_.stop.insert(key);
+    const bool is_ours =
+        reported != node_.reported.end() && reported->second.type != model::ItemType::Component;
+    if ((told || is_ours) && !node_.stopping.contains(key)) orders_.stop.insert(key);
   }
 
   void ask_for_room() {
     GateAnswer answer = ask_gate(context_, id_, newcomers_);
-    for (const model::InstanceKey& key : answer.admitted) tell(key, *wanted_on(context_, id_, key));
+    for (const model::InstanceKey& key : answer.admitted) tell(key, newcomers_.at(key));
     node_.held_back = std::move(answer.held_back);
+    if (node_.held_back.empty()) {
+      context_.holding_back.erase(id_);
+    } else {
+      context_.holding_back.insert(id_);
+    }
     for (const model::InstanceKey& key : answer.hurried) hurry(key);
   }
 
@@ -100,8 +96,9 @@ class Orderly {
   }
 
   void tell(const model::InstanceKey& key, const Told& wanted) {
-    node_.told.insert_or_assign(key, wanted);
+    node_.told.insert_or_assign(key, Order{wanted, {}});
     node_.stopping.erase(key);
+    orders_.stop.erase(key);
     orders_.run.insert(key);
   }
 
@@ -109,7 +106,7 @@ class Orderly {
   const model::NodeId& id_;
   ObservedNode& node_;
   Keys keys_;
-  Keys newcomers_;
+  std::map<model::InstanceKey, Told> newcomers_;
   Orders orders_;
 };
 
@@ -128,13 +125,11 @@ std::map<model::NodeId, Keys> dirty_keys(const Context& context) {
   std::map<model::NodeId, Keys> keys;
   for (const auto& [node, key] : context.dirty.wanted) keys[node].insert(key);
   for (const model::NodeId& node : context.dirty.resends) keys[node];
-  for (const auto& [id, node] : context.nodes) {
-    if (node.needs_full_command && can_be_told(context, node)) keys[id];
-  }
+  for (const model::NodeId& node : context.dirty.letters) keys[node];
   return keys;
 }
 
-// Everything that the node has or shall have is looked at again, as if it had been told nothing.
+// Everything that the node has or shall have.
 Keys all_keys_of(const Context& context, const model::NodeId& id, const ObservedNode& node) {
   Keys keys = context.state.instances_on(id);
   for (const auto& [key, status] : node.reported) keys.insert(key);
@@ -146,15 +141,17 @@ std::vector<Letter> write_letters(Context& context) {
   for (auto& [id, keys] : dirty_keys(context)) {
     ObservedNode* node = context.find_node(id);
     if (node == nullptr || !can_be_told(context, *node)) continue;
-    Letter letter{.node = id, .orders = {}, .full = node->needs_full_command, .resend = false};
-    if (letter.full) {
-      node->told.clear();
-      node->stopping.clear();
-      keys = all_keys_of(context, id, *node);
-    }
-    letter.orders = Orderly(context, id, keys).take_orders();
+    if (node->needs_full_command) keys = all_keys_of(context, id, *node);
+    Letter letter{.node = id,
+                  .orders = Orderly(context, id, keys).take_orders(),
+                  .full = node->needs_full_command,
+                  .resend = false};
     const bool has_orders = !letter.orders.run.empty() || !letter.orders.stop.empty();
-    letter.resend = !letter.full && !has_orders && context.dirty.resends.contains(id);
+    if (context.dirty.resends.contains(id)) {
+      // It may lack what a partial command would build on.
+      letter.full |= has_orders;
+      letter.resend = !letter.full;
+    }
     if (letter.full || has_orders || letter.resend) letters.push_back(std::move(letter));
   }
   return letters;
@@ -165,7 +162,7 @@ model::Command partial_command(const Context& context, const ObservedNode& node,
   model::Command command{
       .number = {}, .base = node.last_sent, .run = {}, .stop = {}, .report_fully = false};
   for (const auto& key : orders.run) {
-    command.run.push_back(spec_of(context, key, node.told.at(key)));
+    command.run.push_back(spec_of(context, key, node.told.at(key).what));
   }
   command.stop.assign(orders.stop.begin(), orders.stop.end());
   return command;
@@ -173,23 +170,37 @@ model::Command partial_command(const Context& context, const ObservedNode& node,
 
 model::Command full_command(const Context& context, const ObservedNode& node) {
   model::Command command;
-  for (const auto& [key, told] : node.told) command.run.push_back(spec_of(context, key, told));
+  for (const auto& [key, order] : node.told) {
+    command.run.push_back(spec_of(context, key, order.what));
+  }
   return command;
+}
+
+// Remembers by which command each order went, to know when it has been acted on.
+void number_orders(ObservedNode& node, const Orders& orders, const model::CommandNumber& number) {
+  for (const auto& key : orders.run) {
+    node.told.at(key).number = number;
+    node.in_flight.emplace(number, key);
+  }
+  for (const auto& key : orders.stop) {
+    node.stopping.insert_or_assign(key, number);
+    node.in_flight.emplace(number, key);
+  }
 }
 
 void send(Context& context, const Letter& letter) {
   ObservedNode& node = context.nodes.at(letter.node);
   const Durable& durable = context.state.durable();
   const model::CommandNumber newest{durable.counters.epoch, durable.counters.revision};
-  const bool full = letter.full || letter.resend || !node.last_sent;
+  const bool full = letter.full || letter.resend;
   model::Command command =
       full ? full_command(context, node) : partial_command(context, node, letter.orders);
   command.number = letter.resend ? *node.last_sent : newest;
   CHECK(!command.base || *command.base < command.number, "numbers of commands grow");
-  for (const auto& key : letter.orders.stop) node.stopping.insert_or_assign(key, command.number);
+  if (!letter.resend) number_orders(node, letter.orders, command.number);
+  if (letter.full || letter.resend || !node.is_behind()) node.behind_since = context.now;
   node.needs_full_command = false;
   node.last_sent = command.number;
-  node.sent_at = context.now;
   if (letter.resend) context.note(NoteKind::CommandResent, letter.node, "");
   context.effects.commands.push_back({letter.node, *node.connection, std::move(command)});
 }
@@ -197,13 +208,13 @@ void send(Context& context, const Letter& letter) {
 // An empty partial command that changes nothing but asks for the truth.
 void ask_for_full_reports(Context& context) {
   for (const model::NodeId& id : context.dirty.full_reports) {
-    const ObservedNode& node = context.nodes.at(id);
-    if (!node.connection) continue;
+    const ObservedNode* node = context.find_node(id);
+    if (node == nullptr || !node->connection) continue;
     model::Command command;
-    command.number = node.last_sent.value_or(node.acted);
+    command.number = node->last_sent.value_or(node->acted);
     command.base = command.number;
     command.report_fully = true;
-    context.effects.commands.push_back({id, *node.connection, std::move(command)});
+    context.effects.commands.push_back({id, *node->connection, std::move(command)});
   }
 }
 

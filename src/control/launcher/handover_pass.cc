@@ -22,6 +22,12 @@ bool is_given_up(const Context& context, const model::NodeId& id) {
          node->info.state == model::NodeState::Error;
 }
 
+bool has_left(const Context& context, const model::InstanceRecord& record) {
+  const model::NodeId& source = record.leaving->place.node;
+  if (is_given_up(context, source)) return true;
+  return context.settled && !may_run_on(context, source, record.key);
+}
+
 bool is_exclusive(const model::Item& item, const model::NodeInfo& source) {
   for (const model::SharedResource& shared : source.shared_resources) {
     const bool held =
@@ -44,6 +50,15 @@ bool must_stop_first(const Context& context, const model::InstanceRecord& record
 
 }  // namespace
 
+const model::ReportedStatus* run_at_its_place(const Context& context,
+                                              const model::InstanceRecord& record) {
+  if (!record.place) return nullptr;
+  const auto* status = reported_on(context, record.place->node, record.key);
+  const bool is_this_run = status != nullptr && status->version == record.version &&
+                           status->runtime == record.place->runtime && !status->stopping;
+  return is_this_run ? status : nullptr;
+}
+
 bool may_run_on(const Context& context, const model::NodeId& id, const model::InstanceKey& key) {
   const ObservedNode* node = context.find_node(id);
   if (node == nullptr) return false;
@@ -53,11 +68,16 @@ bool may_run_on(const Context& context, const model::NodeId& id, const model::In
 }
 
 bool is_active_at_its_place(const Context& context, const model::InstanceRecord& record) {
-  if (!record.place) return false;
-  const auto* status = reported_on(context, record.place->node, record.key);
-  return status != nullptr && status->state == model::InstanceState::Active &&
-         status->version == record.version && status->runtime == record.place->runtime &&
-         !status->stopping;
+  const auto* status = run_at_its_place(context, record);
+  return status != nullptr && status->state == model::InstanceState::Active;
+}
+
+bool start_was_refused(const Context& context, const model::InstanceRecord& record) {
+  const auto observed = context.instances.find(record.key);
+  if (observed == context.instances.end() || !observed->second.is_new_there) return false;
+  const auto* status = run_at_its_place(context, record);
+  return status != nullptr && status->state == model::InstanceState::Failed &&
+         status->problem.reason == "RuntimeNotReady";
 }
 
 std::optional<model::Leaving> leaving_after_move(const Context& context,
@@ -78,17 +98,18 @@ std::optional<model::Leaving> leaving_after_move(const Context& context,
                         .stop_first = must_stop_first(context, record)};
 }
 
-// The source goes when the target is active, or first if it must; it has gone when its node says
-// so.
+// The source goes when the target is active, or first if it must; once it has been told to, it is
+// not called back. It has gone when its node says so.
 void handover_pass(Context& context) {
   for (const model::InstanceKey& key : context.dirty.statuses) {
     const auto* known = context.state.find_instance(key);
     if (known == nullptr || !known->leaving) continue;
-    const model::NodeId& source = known->leaving->place.node;
-    const bool gone = context.settled && !may_run_on(context, source, key);
-    if (!gone && !is_given_up(context, source)) continue;
     model::InstanceRecord record = *known;
-    record.leaving.reset();
+    if (has_left(context, record)) {
+      record.leaving.reset();
+    } else if (is_active_at_its_place(context, record)) {
+      record.leaving->stop_first = true;
+    }
     context.put(record);
   }
 }

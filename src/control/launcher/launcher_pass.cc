@@ -35,18 +35,17 @@ class PlanCarrier {
   }
 
  private:
-  // The record to change: the known one, or a new one with its ids.
+  // The record to change: the known one, or a new one; with its ids.
   std::optional<model::InstanceRecord> record_for(const model::InstanceKey& key) {
-    if (const auto* known = context_.state.find_instance(key)) {
-      if (known->uid != 0 || known->preinstalled) return with_priority(*known);
+    const auto* known = context_.state.find_instance(key);
+    model::InstanceRecord record = known != nullptr ? *known : model::InstanceRecord{.key = key};
+    if (record.uid == 0) {
+      const auto gid = gid_of(context_.state, key.item, context_.config.gids);
+      const auto uid = gid ? take_uid(context_.state, context_.config.uids) : std::nullopt;
+      if (!uid) return std::nullopt;
+      record.uid = *uid;
+      record.gid = *gid;
     }
-    const auto gid = gid_of(context_.state, key.item, context_.config.gids);
-    const auto uid = gid ? take_uid(context_.state, context_.config.uids) : std::nullopt;
-    if (!uid) return std::nullopt;
-    model::InstanceRecord record;
-    record.key = key;
-    record.uid = *uid;
-    record.gid = *gid;
     return with_priority(record);
   }
 
@@ -97,10 +96,11 @@ class PlanCarrier {
   }
 
   void refuse(const Refusal& refusal) {
+    const model::Problem problem{std::string(model::to_string(refusal.reason)), refusal.hint};
+    if (refusal.left_running) return remember_refusal(refusal.key, problem);
     auto record = record_for(refusal.key);
     if (!record) return refuse_without_ids(refusal.key);
-    remember_refusal(refusal.key, {std::string(model::to_string(refusal.reason)), refusal.hint});
-    if (refusal.left_running) return;
+    remember_refusal(refusal.key, problem);
     record->phase = model::Phase::Waiting;
     record->place.reset();
     record->leaving.reset();
@@ -109,7 +109,8 @@ class PlanCarrier {
   }
 
   void refuse_without_ids(const model::InstanceKey& key) {
-    remember_refusal(key, {"NoFreeUserId", "delete instances that are no longer needed"});
+    remember_refusal(key, {"NoFreeUserId", "all user ids or group ids are taken"});
+    context_.changed_by_plan[key];
   }
 
   void remember_refusal(const model::InstanceKey& key, model::Problem problem) {
@@ -137,21 +138,31 @@ class PlanCarrier {
       context_.instances[record.key].refusal.reset();
       put(record);
     }
-    std::erase_if(context_.instances, [&](const auto& entry) {
-      return !context_.state.find_instance(entry.first) && !requests_.contains(entry.first);
-    });
+    for (auto& [key, observed] : context_.instances) {
+      if (!observed.refusal || requests_.contains(key)) continue;
+      observed.refusal.reset();
+      context_.dirty.statuses.insert(key);
+    }
   }
 
   void put(const model::InstanceRecord& record) {
     const auto* known = context_.state.find_instance(record.key);
     if (known != nullptr && *known == record) return;
-    const bool same_run = known != nullptr && known->place == record.place &&
-                          known->version == record.version && known->image == record.image;
+    const bool same_place = known != nullptr && known->place == record.place;
+    const bool same_run =
+        same_place && known->version == record.version && known->image == record.image;
+    if (known != nullptr) remember_nodes_of(*known);
     changed_ = true;
     context_.put(record);
-    if (same_run) return;
-    context_.changed_by_plan.insert(record.key);
-    await_confirmation(context_, record.key);
+    context_.changed_by_plan[record.key];
+    if (!same_place) context_.instances[record.key].is_new_there = record.place.has_value();
+    if (!same_run && record.place) await_confirmation(context_, record.key);
+  }
+
+  void remember_nodes_of(const model::InstanceRecord& before) {
+    auto& nodes = context_.changed_by_plan[before.key];
+    if (before.place) nodes.insert(before.place->node);
+    if (before.leaving) nodes.insert(before.leaving->place.node);
   }
 
   Context& context_;
@@ -171,19 +182,42 @@ void plan_until_it_rests(Context& context) {
   }
 }
 
+// What runs on under the same version, but with another document, has to be confirmed too.
+void add_edited(Context& context) {
+  for (const model::ItemKey& item : context.dirty.edited_items) {
+    const auto& instances = context.state.durable().instances;
+    auto it = instances.lower_bound({item.item, model::SubjectId{}, 0});
+    for (; it != instances.end() && it->first.item == item.item; ++it) {
+      if (it->second.place && it->second.version == item.version)
+        context.changed_by_plan[it->first];
+    }
+  }
+}
+
+void begin_run(Context& context, CallId call) {
+  const std::uint64_t number = context.next_run++;
+  PendingRun run{.call = call,
+                 .deadline = context.now + context.config.run_timeout,
+                 .restless = context.changed_by_plan,
+                 .statuses_of = {}};
+  for (const auto& [key, nodes] : run.restless) {
+    run.statuses_of.insert(key);
+    context.runs_waiting_for[key].insert(number);
+    context.dirty.statuses.insert(key);
+  }
+  context.runs.emplace(number, std::move(run));
+}
+
 void answer_calls(Context& context) {
   if (context.unplanned_calls.empty()) return;
+  add_edited(context);
   Accepted accepted;
-  for (const model::InstanceKey& key : context.state.waiting()) {
-    const auto& refusal = context.instances.at(key).refusal;
-    if (refusal) accepted.refused.emplace(key, *refusal);
+  for (const auto& [key, observed] : context.instances) {
+    if (observed.refusal) accepted.refused.emplace(key, *observed.refusal);
   }
   for (const CallId call : context.unplanned_calls) {
     context.planned_calls.emplace_back(call, accepted);
-    context.runs.push_back({.call = call,
-                            .deadline = context.now + context.config.run_timeout,
-                            .restless = context.changed_by_plan,
-                            .statuses_of = context.changed_by_plan});
+    begin_run(context, call);
   }
   context.unplanned_calls.clear();
 }
@@ -200,6 +234,12 @@ void launcher_pass(Context& context) {
   context.changed_by_plan.clear();
   plan_until_it_rests(context);
   context.dirty.plan = false;
+  // What made us plan may also have changed how much room there is.
+  context.dirty.letters.insert(context.holding_back.begin(), context.holding_back.end());
+  std::erase_if(context.refused_starts, [&](const model::InstanceKey& key) {
+    const auto* record = context.state.find_instance(key);
+    return record == nullptr || !start_was_refused(context, *record);
+  });
   answer_calls(context);
 }
 

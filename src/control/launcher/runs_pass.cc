@@ -1,16 +1,38 @@
+#include "control/launcher/handover.h"
 #include "control/launcher/status.h"
 #include "control/passes.h"
 
 namespace berth::control {
 namespace {
 
-// A node that is not connected does not block the call.
-bool is_at_rest(const Context& context, const model::InstanceKey& key) {
-  const auto status = status_of(context, key);
-  if (!status || status->state != model::InstanceState::Activating) return true;
-  if (!status->place) return false;
-  const ObservedNode* node = context.find_node(status->place->node);
-  return node == nullptr || !node->reachable();
+// A node that is not connected does not block the call, nor does one in error.
+const ObservedNode* find_awaited(const Context& context, const model::NodeId& id) {
+  const ObservedNode* node = context.find_node(id);
+  if (node == nullptr || !node->reachable()) return nullptr;
+  return node->info.state == model::NodeState::Error ? nullptr : node;
+}
+
+bool has_gone_from(const Context& context, const model::NodeId& id, const model::InstanceKey& key) {
+  return find_awaited(context, id) == nullptr || !may_run_on(context, id, key);
+}
+
+bool has_come_up(const Context& context, const model::InstanceRecord& record) {
+  const ObservedNode* node = find_awaited(context, record.place->node);
+  if (node == nullptr) return true;
+  const auto order = node->told.find(record.key);
+  if (order == node->told.end() || node->acted < order->second.number) return false;
+  return status_of(context, record.key)->state != model::InstanceState::Activating;
+}
+
+bool is_at_rest(const Context& context, const model::InstanceKey& key,
+                const std::set<model::NodeId>& nodes_before) {
+  const auto* record = context.state.find_instance(key);
+  const bool placed = record != nullptr && record->place;
+  for (const model::NodeId& id : nodes_before) {
+    if (placed && record->place->node == id) continue;
+    if (!has_gone_from(context, id, key)) return false;
+  }
+  return !placed || has_come_up(context, *record);
 }
 
 Finished finish(const Context& context, const PendingRun& run) {
@@ -21,22 +43,63 @@ Finished finish(const Context& context, const PendingRun& run) {
   return finished;
 }
 
-}  // namespace
-
-void runs_pass(Context& context) {
+void answer_accepted(Context& context) {
   for (auto& [call, accepted] : context.planned_calls) {
     accepted.revision = context.state.revision();
     context.effects.replies.push_back({call, std::move(accepted)});
   }
   context.planned_calls.clear();
-  std::erase_if(context.runs, [&](PendingRun& run) {
-    std::erase_if(run.restless, [&](const model::InstanceKey& key) {
-      return context.dirty.statuses.contains(key) && is_at_rest(context, key);
-    });
-    if (!run.restless.empty() && context.now < run.deadline) return false;
+}
+
+void stop_waiting(Context& context, std::uint64_t run, const model::InstanceKey& key) {
+  const auto waiting = context.runs_waiting_for.find(key);
+  waiting->second.erase(run);
+  if (waiting->second.empty()) context.runs_waiting_for.erase(waiting);
+}
+
+// Runs for which this instance was the last one come into `finished`.
+void look_at(Context& context, const model::InstanceKey& key, std::set<std::uint64_t>& finished) {
+  const auto waiting = context.runs_waiting_for.find(key);
+  if (waiting == context.runs_waiting_for.end()) return;
+  const std::set<std::uint64_t> runs = waiting->second;
+  for (const std::uint64_t number : runs) {
+    PendingRun& run = context.runs.at(number);
+    if (!is_at_rest(context, key, run.restless.at(key))) continue;
+    run.restless.erase(key);
+    stop_waiting(context, number, key);
+    if (run.restless.empty()) finished.insert(number);
+  }
+}
+
+// Since the last time; they are the last in the list.
+void add_empty_runs(const Context& context, std::set<std::uint64_t>& finished) {
+  for (auto it = context.runs.rbegin(); it != context.runs.rend(); ++it) {
+    if (!it->second.restless.empty()) return;
+    finished.insert(it->first);
+  }
+}
+
+void add_overdue_runs(const Context& context, std::set<std::uint64_t>& finished) {
+  for (const auto& [number, run] : context.runs) {
+    if (context.now < run.deadline) return;
+    finished.insert(number);
+  }
+}
+
+}  // namespace
+
+void runs_pass(Context& context) {
+  answer_accepted(context);
+  std::set<std::uint64_t> finished;
+  add_empty_runs(context, finished);
+  for (const model::InstanceKey& key : context.dirty.statuses) look_at(context, key, finished);
+  add_overdue_runs(context, finished);
+  for (const std::uint64_t number : finished) {
+    const PendingRun& run = context.runs.at(number);
     context.effects.replies.push_back({run.call, finish(context, run)});
-    return true;
-  });
+    for (const auto& [key, nodes] : run.restless) stop_waiting(context, number, key);
+    context.runs.erase(number);
+  }
 }
 
 }  // namespace berth::control

@@ -1,9 +1,9 @@
 #include "control/launcher/snapshot.h"
 
-#include <algorithm>
 #include <set>
 
 #include "base/check.h"
+#include "control/launcher/handover.h"
 
 namespace berth::control {
 namespace {
@@ -16,12 +16,6 @@ placement::Reachability reachability_of(Liveness liveness) {
     case Liveness::Lost: return placement::Reachability::Lost;
   }
   CHECK(false, "unknown liveness");
-}
-
-model::Usage system_usage_of(const ObservedNode& node) {
-  if (!node.usage) return {};
-  const model::Usage rest = *node.usage - node.instance_usage;
-  return {std::max(rest.cpu, Dmips{}), std::max(rest.ram, Bytes{})};
 }
 
 using Asked = std::set<std::pair<model::ItemId, model::SubjectId>>;
@@ -80,7 +74,7 @@ placement::Snapshot snapshot_of(const Context& context) {
     if (record.own_runtime) snapshot.bound.emplace(key, *record.own_runtime);
     if (!concerns_plan(record, asked)) continue;
     if (record.preinstalled) snapshot.bound.emplace(key, *record.place);
-    if (!record.place) continue;
+    if (!record.place || start_was_refused(context, record)) continue;
     snapshot.present.emplace(
         key, placement::Present{*record.place, record.version, measured(context, record)});
   }

@@ -1,7 +1,7 @@
 #include "control/launcher/start_gate.h"
 
 #include <algorithm>
-#include <ranges>
+#include <map>
 #include <vector>
 
 #include "control/launcher/snapshot.h"
@@ -20,22 +20,26 @@ class Gate {
         views_{view_of(context, context.state.durable().nodes.at(id), context.nodes.at(id))},
         ledger_(views_, placement::Ledger::Capacity::Full) {
     const ObservedNode& node = context.nodes.at(id);
-    for (const auto& [key, told] : node.told) occupy(key, told.version, told.runtime);
+    for (const auto& [key, order] : node.told) occupy(key, order.what.version, order.what.runtime);
     for (const auto& [key, status] : node.reported) {
-      if (!node.told.contains(key)) occupy_leaving(key, status.version, status.runtime);
+      const bool preinstalled = status.type == model::ItemType::Component;
+      if (!node.told.contains(key) && !preinstalled) occupy(key, status.version, status.runtime);
     }
   }
 
-  // Whether somebody will make room without our doing more.
-  bool somebody_leaves() const { return somebody_leaves_; }
-
-  bool admit(const model::InstanceRecord& record) {
-    const model::Item* item = find_item(record.key, record.version);
-    const auto slot = slot_of(record.place->runtime);
+  // One that is there already, in another version, goes from its old room to the new one.
+  bool admit(const model::InstanceKey& key, const Told& wanted) {
+    const model::Item* item = find_item(key, wanted.version);
+    const auto slot = slot_of(wanted.runtime);
     if (item == nullptr || !slot) return true;
+    const auto old_room = holdings_.find(key);
+    if (old_room != holdings_.end()) ledger_.release(old_room->second);
     const auto figures = placement::figures_at(ledger_, *item, *slot, asked(*item));
-    if (somebody_leaves_ && std::ranges::any_of(figures, placement::is_short)) return false;
-    occupy(record.key, record.version, record.place->runtime);
+    if (somebody_leaves_ && std::ranges::any_of(figures, placement::is_short)) {
+      if (old_room != holdings_.end()) ledger_.reserve(old_room->second);
+      return false;
+    }
+    occupy(key, wanted.version, wanted.runtime);
     return true;
   }
 
@@ -65,23 +69,19 @@ class Gate {
     const model::Item* item = find_item(key, version);
     const auto slot = slot_of(runtime);
     if (item == nullptr || !slot) return;
-    ledger_.reserve({.node = 0,
-                     .runtime = slot->runtime,
-                     .amounts = asked(*item),
-                     .shared_resources = placement::taken_resources(*item)});
-  }
-
-  void occupy_leaving(const model::InstanceKey& key, const std::string& version,
-                      const model::RuntimeId& runtime) {
-    const auto* record = context_.state.find_instance(key);
-    if (record != nullptr && record->preinstalled) return;
-    occupy(key, version, runtime);
+    const placement::Holding holding{.node = 0,
+                                     .runtime = slot->runtime,
+                                     .amounts = asked(*item),
+                                     .shared_resources = placement::taken_resources(*item)};
+    holdings_.insert_or_assign(key, holding);
+    ledger_.reserve(holding);
   }
 
   const Context& context_;
   const model::NodeId& id_;
   const std::vector<placement::NodeView> views_;
   placement::Ledger ledger_;
+  std::map<model::InstanceKey, placement::Holding> holdings_;
   bool somebody_leaves_ = false;
 };
 
@@ -91,9 +91,9 @@ bool scheduled_before(const model::InstanceRecord& a, const model::InstanceRecor
 }
 
 std::vector<const model::InstanceRecord*> in_scheduling_order(
-    const Context& context, const std::set<model::InstanceKey>& keys) {
+    const Context& context, const std::map<model::InstanceKey, Told>& newcomers) {
   std::vector<const model::InstanceRecord*> records;
-  for (const auto& key : keys) records.push_back(context.state.find_instance(key));
+  for (const auto& [key, wanted] : newcomers) records.push_back(context.state.find_instance(key));
   std::ranges::sort(records, [](const auto* a, const auto* b) { return scheduled_before(*a, *b); });
   return records;
 }
@@ -107,16 +107,12 @@ bool leaves_later_than(const model::InstanceRecord& candidate, const model::Node
 }  // namespace
 
 GateAnswer ask_gate(const Context& context, const model::NodeId& id,
-                    const std::set<model::InstanceKey>& newcomers) {
+                    const std::map<model::InstanceKey, Told>& newcomers) {
   GateAnswer answer;
   if (newcomers.empty()) return answer;
   Gate gate(context, id);
-  if (!gate.somebody_leaves()) {
-    answer.admitted = newcomers;
-    return answer;
-  }
   for (const model::InstanceRecord* newcomer : in_scheduling_order(context, newcomers)) {
-    if (gate.admit(*newcomer)) {
+    if (gate.admit(newcomer->key, newcomers.at(newcomer->key))) {
       answer.admitted.insert(newcomer->key);
       continue;
     }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <map>
 #include <set>
 
 #include "control/context.h"
@@ -17,6 +18,6 @@ struct GateAnswer {
 };
 
 GateAnswer ask_gate(const Context& context, const model::NodeId& id,
-                    const std::set<model::InstanceKey>& newcomers);
+                    const std::map<model::InstanceKey, Told>& newcomers);
 
 }  // namespace berth::control

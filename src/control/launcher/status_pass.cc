@@ -47,12 +47,9 @@ model::InstanceStatus placed_status(const Context& context, const model::Instanc
     return failed(std::move(status), "NodeError", record.place->node.value() + " is in error");
   }
   status.unverified = node->liveness == Liveness::Unreachable;
-  const auto reported = node->reported.find(record.key);
-  const bool is_this_run =
-      reported != node->reported.end() && reported->second.version == record.version &&
-      reported->second.runtime == record.place->runtime && !reported->second.stopping;
-  if (!is_this_run) return unconfirmed(context, record, std::move(status));
-  return as_reported(std::move(status), reported->second);
+  const auto* reported = run_at_its_place(context, record);
+  if (reported == nullptr) return unconfirmed(context, record, std::move(status));
+  return as_reported(std::move(status), *reported);
 }
 
 std::string in_words(const model::InstanceStatus& status) {
@@ -63,19 +60,34 @@ std::string in_words(const model::InstanceStatus& status) {
   return words;
 }
 
+model::InstanceStatus gone(model::InstanceStatus last) {
+  last.state = InstanceState::Inactive;
+  last.problem = {};
+  last.place.reset();
+  last.unverified = false;
+  return last;
+}
+
 void publish(Context& context, const model::InstanceKey& key, ObservedInstance& observed) {
-  const auto status = status_of(context, key);
+  auto status = status_of(context, key);
   if (status == observed.published) return;
   if (status) {
+    const std::string words = in_words(*status);
+    const bool same_words = observed.published && in_words(*observed.published) == words;
+    if (!same_words) context.note(NoteKind::StatusChanged, key, words);
     context.effects.changes.push_back(*status);
-    context.note(NoteKind::StatusChanged, key, in_words(*status));
   } else {
-    model::InstanceStatus gone = *observed.published;
-    gone.state = InstanceState::Inactive;
-    gone.place.reset();
-    context.effects.changes.push_back(std::move(gone));
+    context.effects.changes.push_back(gone(*observed.published));
   }
-  observed.published = status;
+  observed.published = std::move(status);
+}
+
+// What has neither a record nor anything to say is forgotten.
+void publish_and_forget(Context& context, const model::InstanceKey& key) {
+  const auto observed = context.instances.try_emplace(key).first;
+  publish(context, key, observed->second);
+  const bool known = context.state.find_instance(key) != nullptr;
+  if (!known && !observed->second.published) context.instances.erase(observed);
 }
 
 }  // namespace
@@ -105,14 +117,7 @@ void status_pass(Context& context) {
     context.dirty.statuses.insert(context.instance_alarms.begin()->second);
     context.instance_alarms.erase(context.instance_alarms.begin());
   }
-  for (const model::InstanceKey& key : context.dirty.statuses) {
-    const auto observed = context.instances.find(key);
-    if (observed != context.instances.end()) {
-      publish(context, key, observed->second);
-    } else if (context.state.find_instance(key) != nullptr) {
-      publish(context, key, context.instances[key]);
-    }
-  }
+  for (const model::InstanceKey& key : context.dirty.statuses) publish_and_forget(context, key);
 }
 
 }  // namespace berth::control

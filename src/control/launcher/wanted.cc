@@ -1,7 +1,6 @@
 #include "control/launcher/wanted.h"
 
 #include "base/check.h"
-#include "control/launcher/handover.h"
 
 namespace berth::control {
 namespace {
@@ -11,12 +10,17 @@ std::uint64_t edition_of(const Context& context, const model::ItemKey& key) {
   return found == context.item_editions.end() ? 0 : found->second;
 }
 
+// Whether it is there to stay, not on its way out from an earlier time.
+bool is_up_on(const ObservedNode& node, const model::InstanceKey& key) {
+  const auto status = node.reported.find(key);
+  return status != node.reported.end() && !status->second.stopping && !node.stopping.contains(key);
+}
+
 // One that must stop first starts only when the old copy has gone, unless it was begun before.
 bool waits_for_source(const Context& context, const model::InstanceRecord& record) {
   if (!record.leaving || !record.leaving->stop_first) return false;
   const ObservedNode* target = context.find_node(record.place->node);
-  const bool begun = target->told.contains(record.key) || target->reported.contains(record.key);
-  return !begun;
+  return !target->told.contains(record.key) && !is_up_on(*target, record.key);
 }
 
 std::optional<Told> at_its_place(const Context& context, const model::InstanceRecord& record) {
@@ -31,7 +35,7 @@ std::optional<Told> at_its_place(const Context& context, const model::InstanceRe
 std::optional<Told> where_it_leaves(const Context& context, const model::InstanceRecord& record) {
   const model::Leaving& leaving = *record.leaving;
   const bool known = context.state.durable().items.contains({record.key.item, leaving.version});
-  if (leaving.stop_first || !known || is_active_at_its_place(context, record)) return std::nullopt;
+  if (leaving.stop_first || !known) return std::nullopt;
   return Told{.version = leaving.version,
               .item_edition = edition_of(context, {record.key.item, leaving.version}),
               .image = leaving.image,

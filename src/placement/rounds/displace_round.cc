@@ -1,45 +1,11 @@
 #include <algorithm>
 #include <ranges>
 
+#include "placement/room.h"
 #include "placement/rounds/rounds.h"
 
 namespace berth::placement {
 namespace {
-
-// One of the amounts that an instance needs at a place.
-struct Figure {
-  std::int64_t has = 0;
-  std::int64_t asked = 0;
-
-  bool lacks() const { return has < asked; }
-};
-
-// What the request would have at the place. Room of the node and of the runtime's cap are figures
-// of their own: freeing one does not help the other.
-std::vector<Figure> figures_at(const Board& board, const Request& request, const Choice& choice) {
-  const Ledger& ledger = board.ledger();
-  const Slot slot = choice.slot;
-  std::vector<Figure> figures{
-      {ledger.node_cpu_left(slot.node, SystemUsage::Counted).count(), choice.asked.cpu.count()},
-      {ledger.node_ram_left(slot.node, SystemUsage::Counted).count(), choice.asked.ram.count()},
-  };
-  const auto add = [&](auto left, auto asked) {
-    if (left) figures.push_back({left->count(), asked.count()});
-  };
-  add(ledger.runtime_cpu_left(slot), choice.asked.cpu);
-  add(ledger.runtime_ram_left(slot), choice.asked.ram);
-  add(ledger.storage_left(slot.node), choice.asked.storage);
-  add(ledger.state_left(slot.node, choice.asked.storage), choice.asked.state);
-  if (const auto left = ledger.instances_left(slot)) figures.push_back({*left, 1});
-  if (request.item->skip_resource_limits) return figures;
-  for (const std::string& resource : request.item->shared_resources) {
-    if (const auto left = ledger.shared_left(slot.node, resource)) figures.push_back({*left, 1});
-  }
-  return figures;
-}
-
-// Asking for nothing is never short of anything, whatever was kept past the rules.
-bool is_short(const Figure& figure) { return figure.asked > 0 && figure.lacks(); }
 
 bool improves_a_shortage(const std::vector<Figure>& before, const std::vector<Figure>& after) {
   for (std::size_t i = 0; i < before.size(); ++i) {
@@ -86,8 +52,12 @@ class Displacement {
     return board_.pipeline_on(without).choose(newcomer());
   }
 
+  std::vector<Figure> figures_for(const Choice& choice) const {
+    return figures_at(board_.ledger(), *newcomer().item, choice.slot, choice.asked);
+  }
+
   bool fits(const Choice& choice) const {
-    return std::ranges::none_of(figures_at(board_, newcomer(), choice), is_short);
+    return std::ranges::none_of(figures_for(choice), is_short);
   }
 
   bool could_help(std::size_t position, const Choice& choice) const {
@@ -99,9 +69,9 @@ class Displacement {
     for (const std::size_t position : std::views::reverse(displaceable)) {
       if (fits(choice)) break;
       if (!could_help(position, choice)) continue;
-      const auto before = figures_at(board_, newcomer(), choice);
+      const auto before = figures_for(choice);
       board_.release(position);
-      const bool helps = improves_a_shortage(before, figures_at(board_, newcomer(), choice));
+      const bool helps = improves_a_shortage(before, figures_for(choice));
       board_.reserve(position);
       if (!helps) continue;
       board_.unseat(position);

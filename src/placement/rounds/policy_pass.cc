@@ -30,7 +30,7 @@ bool in_contact(const NodeView& node) {
 Rejection rejected(const Board& board, std::optional<std::size_t> node, Reason reason) {
   if (!node || !in_contact(board.nodes()[*node])) reason = Reason::NoConnectedNodes;
   Rejection rejection{.reason = reason, .image = 0, .verdicts = {}};
-  if (node) rejection.verdicts.push_back({*node, nullptr, reason, {}});
+  if (node) rejection.verdicts.push_back({*node, nullptr, nullptr, reason, {}});
   return rejection;
 }
 

@@ -1,0 +1,164 @@
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <chrono>
+#include <cstdio>
+#include <fstream>
+#include <iterator>
+#include <string>
+#include <vector>
+
+#include "codec/manifest.h"
+#include "sim/demo.h"
+#include "sim/report.h"
+#include "sim/run.h"
+
+namespace {
+
+using namespace berth;
+
+enum Exit { kHeld = 0, kViolated = 1, kNotSettled = 2, kInvalid = 3 };
+
+constexpr std::uint64_t kTwiceEvery = 10;
+
+struct Options {
+  std::uint64_t seed = 1;
+  std::uint64_t seeds = 1;
+  std::size_t nodes = 0;
+  std::int64_t minutes = 10;
+  std::string faults;
+  bool trace = false;
+  bool quiet = false;
+  std::vector<std::string> files;
+};
+
+void print_line(std::string_view line) { fmt::print("{}\n", line); }
+
+sim::Setup setup_of(const Options& options, const sim::Faults& faults) {
+  sim::Setup setup;
+  setup.seed = options.seed;
+  if (options.nodes != 0) setup.nodes = options.nodes;
+  setup.faulty = std::chrono::minutes(options.minutes);
+  setup.faults = faults;
+  if (options.trace) setup.trace = print_line;
+  return setup;
+}
+
+// One line on the terminal that is written over while many seeds run.
+class Progress {
+ public:
+  explicit Progress(const Options& options)
+      : shown_(!options.quiet && options.seeds > 1 && isatty(STDERR_FILENO) != 0) {}
+  ~Progress() { clear(); }
+
+  void show(std::uint64_t done, std::uint64_t all, std::uint64_t failed) const {
+    if (shown_) fmt::print(stderr, "\r{} of {} seeds, {} failed", done, all, failed);
+  }
+  void clear() const {
+    if (shown_) fmt::print(stderr, "\r{:60}\r", "");
+  }
+
+ private:
+  bool shown_;
+};
+
+int run_seeds(const Options& options, sim::Setup setup) {
+  const Progress progress(options);
+  const auto begin = std::chrono::steady_clock::now();
+  sim::Counts counts;
+  Duration virtual_time{};
+  std::uint64_t failed = 0;
+  for (std::uint64_t i = 0; i < options.seeds; ++i) {
+    progress.show(i, options.seeds, failed);
+    setup.seed = options.seed + i;
+    const bool twice = options.seeds > 1 && i % kTwiceEvery == 0 && !options.trace;
+    const sim::Outcome outcome = twice ? sim::simulate_twice(setup) : sim::simulate(setup);
+    sim::add(outcome.counts, counts);
+    virtual_time += outcome.virtual_time;
+    if (!outcome.violations.empty()) {
+      ++failed;
+      progress.clear();
+      fmt::print("{}", sim::failure_text(outcome));
+    } else if (options.seeds == 1 && !options.quiet) {
+      fmt::print("seed {}: {} nodes, trace {:016x}, everything held\n", outcome.seed, outcome.nodes,
+                 outcome.hash);
+    }
+  }
+  progress.clear();
+  const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
+  if (!options.quiet) {
+    const double hours = std::chrono::duration<double, std::ratio<3600>>(virtual_time).count();
+    fmt::print("{}  {:<26} {:.1f}\n", sim::summary_text(counts, virtual_time),
+               "virtual hours per second", hours / took.count());
+  }
+  if (options.seeds > 1) {
+    fmt::print("{} of {} seeds held in {:.1f} s\n", options.seeds - failed, options.seeds,
+               took.count());
+  }
+  return failed == 0 ? kHeld : kViolated;
+}
+
+Result<std::vector<codec::SourceFile>> read_files(const std::vector<std::string>& names) {
+  std::vector<codec::SourceFile> files;
+  for (const std::string& name : names) {
+    std::ifstream in(name, std::ios::binary);
+    if (!in) return not_found("cannot read " + name);
+    files.push_back({name, std::string(std::istreambuf_iterator<char>(in), {})});
+  }
+  return files;
+}
+
+int invalid(const std::string& message) {
+  fmt::print(stderr, "berth-sim: {}\n", message);
+  return kInvalid;
+}
+
+int run_files(const Options& options, const sim::Setup& setup) {
+  const auto files = read_files(options.files);
+  if (!files) return invalid(files.error().message);
+  const codec::ParsedManifest manifest = codec::parse_manifests(*files);
+  for (const codec::Diagnostic& diagnostic : manifest.diagnostics) {
+    fmt::print(stderr, "{}\n", codec::to_string(diagnostic));
+  }
+  if (!manifest.ok()) return kInvalid;
+  const Result<sim::DemoOutcome> outcome = sim::run_demo(setup, manifest.documents);
+  if (!outcome) return invalid(outcome.error().message);
+
+  fmt::print("{}", sim::to_table(*outcome));
+  for (const sim::Violation& violation : outcome->violations) {
+    fmt::print("violated: {}: {}\n", violation.checker, violation.what);
+  }
+  if (!outcome->violations.empty()) return kViolated;
+  for (const std::string& missing : outcome->missing) fmt::print("not settled: {}\n", missing);
+  if (!outcome->missing.empty()) return kNotSettled;
+  fmt::print("settled after {:.1f} s of virtual time\n",
+             std::chrono::duration<double>(outcome->settled_after).count());
+  return kHeld;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  Options options;
+  CLI::App app{"Runs whole units in virtual time and looks for broken promises."};
+  app.add_option("--seed", options.seed, "what everything is drawn from");
+  app.add_option("--seeds", options.seeds, "run so many seeds, counting up from --seed");
+  app.add_option("--nodes", options.nodes, "how many nodes (default: drawn, 3 to 8)");
+  app.add_option("--minutes", options.minutes, "how long things go wrong")
+      ->check(CLI::Range(0, 100'000));
+  app.add_option("--faults", options.faults,
+                 "what goes wrong: loss,delay,duplicate,reorder,partition,crash,disk,runtime,"
+                 "readiness, or all, or none (default: all; none with -f)");
+  app.add_option("-f,--file", options.files,
+                 "manifests: their Nodes are simulated, everything else is applied");
+  app.add_flag("--trace", options.trace, "print all that happens");
+  app.add_flag("-q,--quiet", options.quiet, "print failures only");
+  CLI11_PARSE(app, argc, argv);
+
+  if (options.faults.empty()) options.faults = options.files.empty() ? "all" : "none";
+  const Result<sim::Faults> faults = sim::parse_faults(options.faults);
+  if (!faults) return invalid(faults.error().message);
+  const sim::Setup setup = setup_of(options, *faults);
+  return options.files.empty() ? run_seeds(options, setup) : run_files(options, setup);
+}

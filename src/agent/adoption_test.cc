@@ -1,0 +1,255 @@
+#include <gtest/gtest.h>
+
+#include "agent/driver.h"
+
+// What an agent finds when it starts, or when a runtime has been restarted.
+namespace berth::agent {
+namespace {
+
+using model::InstanceState;
+using model::ItemType;
+using Items = std::vector<std::string>;
+
+Restored wanting(const std::vector<model::InstanceSpec>& specs) {
+  Restored restored;
+  restored.acted = number(7);
+  for (const model::InstanceSpec& spec : specs) {
+    restored.wanted[spec.key] = {spec, number(3), false, std::nullopt};
+  }
+  return restored;
+}
+
+const RunId kRun{number(3), 4};  // the fifth run of what `wanting` wants
+
+TEST(Boot, AsksEachRuntimeOnceWhatItRuns) {
+  Driver driver;
+  driver.tell(a_node({a_runtime("crun"), a_runtime("wasm")}));
+  EXPECT_EQ(driver.actions<ListRuns>(),
+            (std::vector{ListRuns{model::RuntimeId{"crun"}}, ListRuns{model::RuntimeId{"wasm"}}}));
+  driver.tell(a_node({a_runtime("crun"), a_runtime("wasm"), a_runtime("vm")}));
+  EXPECT_EQ(driver.actions<ListRuns>(), (std::vector{ListRuns{model::RuntimeId{"vm"}}}));
+}
+
+TEST(Boot, StartsNothingBeforeTheRuntimeHasToldWhatItRuns) {
+  Driver driver(a_config(), wanting({a_spec("web")}));
+  driver.tell();
+  EXPECT_TRUE(driver.effects().actions.empty());
+  driver.tell(a_node());
+  EXPECT_TRUE(driver.actions<Start>().empty());
+  driver.tell(a_list("crun"));
+  EXPECT_EQ(driver.started_items(), Items{"web"});
+}
+
+TEST(Boot, StartsByPriorityThenByKeyWithNoControlPlaneInReach) {
+  Driver driver(a_config(), wanting({a_spec("a").priority(1), a_spec("b").priority(9),
+                                     a_spec("c").priority(9), a_spec("d").priority(-5)}));
+  driver.tell(a_node(), a_list("crun"));
+  EXPECT_EQ(driver.started_items(), (Items{"b", "c", "a", "d"}));
+  EXPECT_TRUE(driver.effects().reports.empty());
+}
+
+TEST(Boot, AsksAgainAfterTheActionTimeout) {
+  Driver driver;
+  driver.tell(a_node());
+  driver.wait(60s - 1us);
+  EXPECT_TRUE(driver.actions<ListRuns>().empty());
+  driver.wait(1us);
+  EXPECT_EQ(driver.actions<ListRuns>().size(), 1U);
+  driver.tell(a_list("crun"));
+  driver.wait(1h);
+  EXPECT_TRUE(driver.actions<ListRuns>().empty());
+}
+
+TEST(Boot, WaitsForTheOtherReadyRuntimesBecauseAnOlderRunMayBeThere) {
+  Driver driver(a_config(), wanting({a_spec("web")}));
+  driver.tell(a_node({a_runtime("crun"), a_runtime("runc")}), a_list("crun"));
+  EXPECT_TRUE(driver.actions<Start>().empty());
+  driver.tell(a_list("runc", {a_found("web", {number(2), 0})}));
+  EXPECT_TRUE(driver.actions<Start>().empty());
+  ASSERT_EQ(driver.actions<Stop>().size(), 1U);
+  EXPECT_EQ(driver.actions<Stop>()[0].runtime, model::RuntimeId{"runc"});
+  driver.tell(Exited{key_of("web"), {number(2), 0}, 0});
+  EXPECT_EQ(driver.started_items(), Items{"web"});
+}
+
+TEST(Boot, DoesNotWaitForARuntimeThatIsNotReady) {
+  Driver driver(a_config(), wanting({a_spec("web")}));
+  driver.tell(a_node({a_runtime("crun"), a_runtime("vm", model::Readiness::Unknown)}),
+              a_list("crun"));
+  EXPECT_EQ(driver.started_items(), Items{"web"});
+}
+
+TEST(Boot, DoesNotWaitForeverForARuntimeThatSaysNothing) {
+  Driver driver(a_config(), wanting({a_spec("web")}));
+  driver.tell(a_node({a_runtime("crun"), a_runtime("vm")}), a_list("crun"));
+  driver.wait(60s);
+  EXPECT_EQ(driver.started_items(), Items{"web"});
+}
+
+TEST(Boot, AFinishedInstanceIsNotStarted) {
+  Restored restored = wanting({a_spec("done"), a_spec("broken")});
+  restored.wanted[key_of("done")].finished = true;
+  restored.wanted[key_of("done")].exit_code = 0;
+  restored.wanted[key_of("broken")].finished = true;
+  restored.wanted[key_of("broken")].exit_code = 3;
+  Driver driver(a_config(), restored);
+  driver.tell(Connected{1}, a_node(), a_list("crun"));
+  EXPECT_TRUE(driver.actions<Start>().empty());
+  EXPECT_EQ(driver.status("done").state, InstanceState::Inactive);
+  EXPECT_EQ(driver.status("broken").state, InstanceState::Failed);
+  EXPECT_EQ(driver.status("broken").exit_code, 3);
+  EXPECT_TRUE(driver.status("broken").finished);
+}
+
+TEST(Adoption, TheWantedRunIsActiveAtOnceAndUntouched) {
+  Driver driver(a_config(), wanting({a_spec("web")}));
+  driver.tell(Connected{1}, a_node(), a_list("crun", {a_found("web", kRun)}));
+  EXPECT_TRUE(driver.actions<Start>().empty());
+  EXPECT_TRUE(driver.actions<Stop>().empty());
+  EXPECT_TRUE(driver.noted("adopted"));
+  EXPECT_EQ(driver.status("web").state, InstanceState::Active);
+}
+
+TEST(Adoption, TheNextRunHasANewAttempt) {
+  Driver driver(a_config(), wanting({a_spec("web")}));
+  driver.tell(a_node(), a_list("crun", {a_found("web", kRun)}));
+  driver.tell(Exited{key_of("web"), kRun, 1});
+  driver.wait(1s);
+  EXPECT_EQ(driver.started_run(), (RunId{number(3), 5}));
+}
+
+TEST(Adoption, OneWithAHealthCheckIsActivatingUntilItPassesAndNotRestartedForASlowCheck) {
+  Driver driver(a_config(), wanting({a_spec("web").checked_every(5s, 1)}));
+  driver.tell(Connected{1}, a_node(), a_list("crun", {a_found("web", kRun)}));
+  EXPECT_EQ(driver.actions<CheckHealth>().size(), 1U);
+  EXPECT_EQ(driver.status("web").state, InstanceState::Activating);
+  driver.wait(15s);
+  EXPECT_TRUE(driver.actions<Stop>().empty());
+  driver.tell(HealthChecked{key_of("web"), kRun, true, ""});
+  EXPECT_EQ(driver.status("web").state, InstanceState::Active);
+}
+
+TEST(Adoption, ARunOfAnotherGenerationIsStoppedThenTheWantedOneStarted) {
+  Driver driver(a_config(), wanting({a_spec("web")}));
+  const RunId old{number(2), 0};
+  driver.tell(a_node(), a_list("crun", {a_found("web", old)}));
+  EXPECT_EQ(driver.actions<Stop>().size(), 1U);
+  EXPECT_TRUE(driver.actions<Start>().empty());
+  driver.tell(Exited{key_of("web"), old, 0});
+  EXPECT_EQ(driver.started_run(), (RunId{number(3), 0}));
+}
+
+TEST(Adoption, OfSeveralRunsTheNewestIsKept) {
+  Driver driver(a_config(), wanting({a_spec("web")}));
+  driver.tell(a_node(), a_list("crun", {a_found("web", {number(3), 0}), a_found("web", kRun)}));
+  ASSERT_EQ(driver.actions<Stop>().size(), 1U);
+  EXPECT_EQ(driver.actions<Stop>()[0].run, (RunId{number(3), 0}));
+}
+
+TEST(Adoption, AFinishedOneThatIsFoundIsStopped) {
+  Restored restored = wanting({a_spec("web")});
+  restored.wanted[key_of("web")].finished = true;
+  Driver driver(a_config(), restored);
+  driver.tell(a_node(), a_list("crun", {a_found("web", kRun)}));
+  EXPECT_EQ(driver.actions<Stop>().size(), 1U);
+  driver.tell(Exited{key_of("web"), kRun, 0});
+  EXPECT_TRUE(driver.actions<Start>().empty());
+}
+
+TEST(Adoption, ServicesAndFunctionsNobodyWantsAreStoppedAndListedUntilGone) {
+  Driver driver;
+  driver.tell(Connected{1}, a_node(),
+              a_list("crun", {a_found("web", kRun), a_found("fn", kRun, ItemType::Function)}));
+  EXPECT_EQ(driver.actions<Stop>().size(), 2U);
+  EXPECT_TRUE(driver.status("web").stopping);
+  EXPECT_EQ(driver.status("fn").type, ItemType::Function);
+  driver.tell(Exited{key_of("web"), kRun, 0});
+  EXPECT_EQ(driver.report().gone, std::vector{key_of("web")});
+}
+
+TEST(Adoption, AComponentNobodyWantsIsLeftAloneAndReported) {
+  Driver driver;
+  driver.tell(Connected{1}, a_node(), a_list("crun", {a_found("os", {}, ItemType::Component)}));
+  EXPECT_TRUE(driver.actions<Stop>().empty());
+  EXPECT_EQ(driver.status("os").type, ItemType::Component);
+  EXPECT_EQ(driver.status("os").state, InstanceState::Active);
+  EXPECT_EQ(driver.status("os").version, "1");
+  EXPECT_FALSE(driver.status("os").stopping);
+  driver.tell(a_full_command(1, {}));
+  EXPECT_TRUE(driver.actions<Stop>().empty());
+  EXPECT_TRUE(driver.is_shown("os"));
+}
+
+TEST(Adoption, APreinstalledComponentThatIsAskedForAsItIsIsNotRestarted) {
+  Driver driver;
+  const auto found = a_found("os", {}, ItemType::Component);
+  driver.tell(Connected{1}, a_node(), a_list("crun", {found}));
+  driver.tell(a_full_command(1, {a_spec("os").type(ItemType::Component)}));
+  EXPECT_TRUE(driver.effects().actions.empty());
+  EXPECT_EQ(driver.status("os").state, InstanceState::Active);
+  driver.restart();
+  driver.tell(Connected{2}, a_node(), a_list("crun", {found}));
+  EXPECT_TRUE(driver.actions<Start>().empty());
+  EXPECT_TRUE(driver.actions<Stop>().empty());
+}
+
+TEST(Adoption, APreinstalledComponentIsReplacedByANewVersion) {
+  Driver driver;
+  driver.tell(Connected{1}, a_node(), a_list("crun", {a_found("os", {}, ItemType::Component)}));
+  driver.tell(a_full_command(1, {a_spec("os").type(ItemType::Component).version("2")}));
+  EXPECT_EQ(driver.actions<Stop>().size(), 1U);
+  driver.tell(Exited{key_of("os"), {}, 0});
+  EXPECT_EQ(driver.started_items(), Items{"os"});
+}
+
+TEST(Relisting, ARunThatIsNoLongerThereIsRestartedByItsPolicy) {
+  Driver driver = a_driver_running(a_spec("web"));
+  driver.tell(a_list("crun"));
+  EXPECT_EQ(driver.status("web").state, InstanceState::Failed);
+  EXPECT_EQ(driver.status("web").problem.reason, "Exited");
+  EXPECT_EQ(driver.status("web").exit_code, std::nullopt);
+  driver.wait(1s);
+  EXPECT_EQ(driver.started_run(), (RunId{number(1), 1}));
+}
+
+TEST(Relisting, ARunThatIsStillThereIsUntouched) {
+  Driver driver = a_driver_running(a_spec("web"));
+  driver.tell(a_list("crun", {a_found("web", {number(1), 0})}));
+  EXPECT_TRUE(driver.effects().actions.empty());
+  EXPECT_TRUE(driver.effects().reports.empty());
+}
+
+TEST(Relisting, RunsOfOtherRuntimesAreUntouched) {
+  Driver driver = a_driver_running(a_spec("web"));
+  driver.tell(a_node({a_runtime("crun"), a_runtime("wasm")}));
+  driver.tell(a_list("wasm"));
+  EXPECT_EQ(driver.status("web").state, InstanceState::Active);
+}
+
+TEST(Relisting, AStartThatIsNotAnsweredYetIsNotMissed) {
+  Driver driver = a_driver();
+  driver.tell(a_full_command(1, {a_spec("web")}));
+  driver.tell(a_list("crun"));
+  driver.wait(59s);
+  EXPECT_TRUE(driver.actions<Start>().empty());
+  EXPECT_EQ(driver.status("web").state, InstanceState::Activating);
+}
+
+TEST(Relisting, AStopWhoseRunIsNoLongerThereIsDone) {
+  Driver driver = a_driver_running(a_spec("web"));
+  driver.tell(a_full_command(2, {}));
+  driver.tell(a_list("crun"));
+  EXPECT_FALSE(driver.is_shown("web"));
+}
+
+TEST(AgentRestart, RestartsNothingThatIsHealthy) {
+  Driver driver = a_driver_running(a_spec("web"));
+  driver.restart();
+  driver.tell(a_node(), a_list("crun", {a_found("web", {number(1), 0})}));
+  driver.tell(Connected{2});
+  EXPECT_EQ(driver.status("web").state, InstanceState::Active);
+  EXPECT_TRUE(driver.actions<Start>().empty());
+}
+
+}  // namespace
+}  // namespace berth::agent

@@ -1,0 +1,207 @@
+#include "agent/agent.h"
+
+#include <algorithm>
+#include <tuple>
+#include <utility>
+#include <variant>
+
+namespace berth::agent {
+namespace {
+
+std::string to_text(const model::CommandNumber& number) {
+  return std::to_string(number.epoch) + "." + std::to_string(number.number);
+}
+
+}  // namespace
+
+Agent::Agent(Config config, Restored restored)
+    : config_(std::move(config)), wanted_(std::move(restored)) {
+  for (const auto& [key, record] : wanted_.records()) touch(key).begin(record);
+}
+
+Effects Agent::step(Time now, std::span<const Event> batch) {
+  Effects effects;
+  const Context context{now, config_, effects};
+  const bool was_awaited = runtimes_.is_awaited();
+  for (const Event& event : batch) {
+    std::visit([&](const auto& fact) { record(context, fact); }, event);
+  }
+  const bool given_up = runtimes_.ask_again(context);
+  if (given_up || (was_awaited && !runtimes_.is_awaited())) touch_all_waiting();
+  for (const model::InstanceKey& key : alarms_.take_due(now)) touched_.insert(key);
+  for (const model::InstanceKey& key : take_touched_in_scheduling_order()) decide(context, key);
+  if (auto report = reporter_.report(context, wanted_.acted())) {
+    effects.reports.push_back(std::move(*report));
+  }
+  effects.wake_at = wake_at();
+  return effects;
+}
+
+// --- Facts -------------------------------------------------------------------------------------
+
+void Agent::record(const Context&, const Connected& event) {
+  reporter_.connected(event.connection);
+}
+
+void Agent::record(const Context&, const Disconnected& event) {
+  reporter_.disconnected(event.connection);
+}
+
+void Agent::record(const Context& context, const CommandReceived& event) {
+  const model::Command& command = event.command;
+  const std::string why_not = objection(command);
+  if (why_not.empty()) {
+    const auto changed = wanted_.carry_out(command, context.effects.writes);
+    for (const model::InstanceKey& key : changed) touch(key);
+    context.note("command " + to_text(command.number) + " carried out, " +
+                 std::to_string(changed.size()) + " instances changed");
+  } else {
+    context.note("command " + to_text(command.number) + " ignored: " + why_not);
+  }
+  // Asking for a full report changes nothing, so also an ignored command gets one.
+  const bool is_full = why_not.empty() && !command.base;
+  is_full || command.report_fully ? reporter_.answer_fully() : reporter_.answer();
+}
+
+std::string Agent::objection(const model::Command& command) const {
+  if (command.number <= wanted_.acted()) return "not newer than " + to_text(wanted_.acted());
+  if (command.base && *command.base != wanted_.acted()) {
+    return "based on " + to_text(*command.base) + ", not on " + to_text(wanted_.acted());
+  }
+  const std::size_t max = config_.instances_max;
+  std::size_t present = instances_.size();
+  for (const model::InstanceSpec& spec : command.run) present += !instances_.contains(spec.key);
+  // What is still stopping counts too, but must not keep the last of a full node from changing.
+  if (wanted_.size_after(command) > max || present > 2 * max) {
+    return "more than " + std::to_string(max) + " instances";
+  }
+  return "";
+}
+
+void Agent::record(const Context& context, const NodeObserved& event) {
+  reporter_.observed(event.info);
+  for (const model::RuntimeId& runtime : runtimes_.observe(context, event.info)) {
+    touch_waiting_for(runtime);
+  }
+}
+
+void Agent::record(const Context& context, const RunsListed& event) {
+  if (!runtimes_.listed(event.runtime)) return;
+  std::map<model::InstanceKey, std::set<RunId>> listed;
+  for (const FoundRun& run : event.runs) listed[run.key].insert(run.run);
+  for (auto& [key, instance] : instances_) {
+    if (!instance.is_running()) continue;
+    touched_.insert(key);
+    instance.listed(context, event.runtime, listed[key]);
+  }
+  for (const FoundRun& run : event.runs) touch(run.key).found(event.runtime, run);
+  touch_waiting_for(event.runtime);
+}
+
+void Agent::record(const Context& context, const Started& event) {
+  if (Instance* known = touch_known(event.key)) known->started(context, event.run);
+}
+
+void Agent::record(const Context& context, const StartFailed& event) {
+  if (Instance* known = touch_known(event.key)) {
+    known->start_failed(context, event.run, event.problem);
+  }
+}
+
+void Agent::record(const Context& context, const Exited& event) {
+  if (Instance* known = touch_known(event.key)) {
+    known->exited(context, event.run, event.exit_code);
+  }
+}
+
+void Agent::record(const Context& context, const HealthChecked& event) {
+  if (Instance* known = touch_known(event.key)) known->checked(context, event);
+}
+
+void Agent::record(const Context&, const Measured& event) { reporter_.measured(event); }
+
+// --- What to look at ---------------------------------------------------------------------------
+
+Instance& Agent::touch(const model::InstanceKey& key) {
+  touched_.insert(key);
+  return instances_.try_emplace(key, key).first->second;
+}
+
+Instance* Agent::touch_known(const model::InstanceKey& key) {
+  const auto found = instances_.find(key);
+  if (found == instances_.end()) return nullptr;
+  touched_.insert(key);
+  return &found->second;
+}
+
+void Agent::touch_waiting_for(const model::RuntimeId& runtime) {
+  for (const model::InstanceKey& key : waiting_.for_runtime(runtime)) touched_.insert(key);
+}
+
+void Agent::touch_all_waiting() {
+  for (const auto& [key, runtime] : waiting_.all()) touched_.insert(key);
+}
+
+// What shall not run comes first, for the room it leaves.
+std::vector<model::InstanceKey> Agent::take_touched_in_scheduling_order() {
+  std::vector<std::tuple<bool, std::int64_t, model::InstanceKey>> order;
+  for (const model::InstanceKey& key : std::exchange(touched_, {})) {
+    const model::WantedRecord* wanted = wanted_.find(key);
+    // ~ turns the order around, and has an answer for every number.
+    order.emplace_back(wanted != nullptr, wanted != nullptr ? ~wanted->spec.priority : 0, key);
+  }
+  std::sort(order.begin(), order.end());
+  std::vector<model::InstanceKey> keys;
+  for (auto& [is_wanted, priority, key] : order) keys.push_back(std::move(key));
+  return keys;
+}
+
+// --- Decisions ---------------------------------------------------------------------------------
+
+void Agent::decide(const Context& context, const model::InstanceKey& key) {
+  const auto found = instances_.find(key);
+  if (found == instances_.end()) return;
+  Instance& instance = found->second;
+  const model::WantedRecord* wanted = wanted_.find(key);
+
+  instance.advance(context, wanted);
+  settle(context, key, instance);
+  waiting_.set(key, std::nullopt);
+  if (instance.wants_start(context.now, wanted)) try_start(context, key, instance);
+
+  reporter_.show(key, instance.status(wanted));
+  alarms_.set(key, instance.due(context.now));
+  if (wanted == nullptr && !instance.is_running()) instances_.erase(found);
+}
+
+void Agent::settle(const Context& context, const model::InstanceKey& key, Instance& instance) {
+  const auto ending = instance.take_ending();
+  const model::WantedRecord* wanted = wanted_.find(key);
+  if (!ending || wanted == nullptr || ending->generation != wanted->generation) return;
+  const model::RestartPolicy& policy = wanted->spec.item.restart;
+  if (is_final(policy.mode, *ending)) {
+    instance.finish(context, *ending);
+    wanted_.finish(key, ending->exit_code, context.effects.writes);
+  } else {
+    instance.back_off(context, policy, *ending);
+  }
+}
+
+void Agent::try_start(const Context& context, const model::InstanceKey& key, Instance& instance) {
+  const model::WantedRecord& wanted = *wanted_.find(key);
+  const auto before =
+      wanted_.is_restored(wanted) ? Runtimes::Before::MayHaveRun : Runtimes::Before::CannotHaveRun;
+  const auto admission = runtimes_.admit(wanted.spec, before);
+  if (admission.granted) return instance.start(context, wanted);
+  instance.refuse(context, admission.refusal);
+  waiting_.set(key, wanted.spec.runtime);
+}
+
+std::optional<Time> Agent::wake_at() const {
+  std::optional<Time> earliest = alarms_.next();
+  take_earlier(earliest, runtimes_.next());
+  take_earlier(earliest, reporter_.next(config_));
+  return earliest;
+}
+
+}  // namespace berth::agent

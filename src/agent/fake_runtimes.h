@@ -1,0 +1,192 @@
+#pragma once
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "agent/events.h"
+#include "base/random.h"
+#include "base/time.h"
+
+namespace berth::agent {
+
+// The runtimes of a node, with the truth about what runs. In bad times they answer late, never or
+// twice, starts fail and runs end by themselves; each still does what it is told, and speaks, in
+// order. Included by tests only.
+class FakeRuntimes {
+ public:
+  using Name = std::pair<model::InstanceKey, RunId>;
+  struct Alive {
+    model::RuntimeId runtime;
+    model::ItemType type = model::ItemType::Service;
+    std::string version;
+  };
+
+  explicit FakeRuntimes(Random random) : random_(random) {}
+
+  void set_bad_times(bool bad) { bad_ = bad; }
+  const std::map<Name, Alive>& alive() const { return alive_; }
+  void install(const FoundRun& run, const model::RuntimeId& runtime) {
+    alive_[{run.key, run.run}] = {runtime, run.type, run.version};
+  }
+
+  // An order by the agent.
+  void order(Time now, const Action& action) {
+    if (is_hit(50'000)) return;
+    enqueue(orders_, now, runtime_of(action), action);
+  }
+
+  // Where this instance runs or is about to.
+  std::vector<model::RuntimeId> places_of(const model::InstanceKey& key) const {
+    std::vector<model::RuntimeId> places;
+    for (const auto& [name, run] : alive_) {
+      if (name.first == key) places.push_back(run.runtime);
+    }
+    for (const auto& [at, sent] : orders_) {
+      const auto* start = std::get_if<Start>(&sent.what);
+      if (start != nullptr && start->spec.key == key) places.push_back(sent.runtime);
+    }
+    return places;
+  }
+
+  std::optional<Time> next() const {
+    std::optional<Time> earliest;
+    if (!orders_.empty()) earliest = orders_.begin()->first.first;
+    if (!events_.empty() && (!earliest || events_.begin()->first.first < *earliest)) {
+      earliest = events_.begin()->first.first;
+    }
+    return earliest;
+  }
+
+  // Does what is due, and gives what the agent hears by now.
+  std::vector<Event> run_until(Time now) {
+    while (!orders_.empty() && orders_.begin()->first.first <= now) {
+      const auto order = orders_.extract(orders_.begin());
+      std::visit([&](const auto& one) { perform(order.key().first, one); }, order.mapped().what);
+    }
+    std::vector<Event> heard;
+    while (!events_.empty() && events_.begin()->first.first <= now) {
+      heard.push_back(events_.extract(events_.begin()).mapped().what);
+    }
+    return heard;
+  }
+
+  void kill_one(Time now) {
+    if (alive_.empty()) return;
+    auto victim = alive_.begin();
+    std::advance(victim, static_cast<std::ptrdiff_t>(random_.below(alive_.size())));
+    const auto [name, run] = *victim;
+    alive_.erase(victim);
+    const auto code = static_cast<std::int32_t>(random_.below(3));
+    say(now, run.runtime, Exited{name.first, name.second, code});
+  }
+
+  // All that the runtime had running is gone without a word; it says what is left: nothing.
+  void restart_runtime(Time now, const model::RuntimeId& runtime) {
+    std::erase_if(alive_, [&](const auto& one) {
+      return one.second.runtime == runtime && one.second.type != model::ItemType::Component;
+    });
+    list(now, runtime);
+  }
+
+  // The runtime says unasked what it runs.
+  void list(Time now, const model::RuntimeId& runtime) { perform(now, ListRuns{runtime}); }
+
+  // The agent dies: starts on their way are carried out or not, everything else is forgotten.
+  void lose_agent() {
+    for (const auto& [at, sent] : orders_) {
+      const auto* start = std::get_if<Start>(&sent.what);
+      if (start != nullptr && random_.below(2) == 0) begin(*start);
+    }
+    orders_.clear();
+    events_.clear();
+  }
+
+ private:
+  template <class T>
+  struct Sent {
+    model::RuntimeId runtime;
+    T what;
+  };
+  template <class T>
+  using Queue = std::map<std::pair<Time, std::uint64_t>, Sent<T>>;
+
+  static model::RuntimeId runtime_of(const Action& action) {
+    if (const auto* list = std::get_if<ListRuns>(&action)) return list->runtime;
+    if (const auto* start = std::get_if<Start>(&action)) return start->spec.runtime;
+    if (const auto* stop = std::get_if<Stop>(&action)) return stop->runtime;
+    return std::get<CheckHealth>(action).spec.runtime;
+  }
+
+  bool is_hit(std::uint64_t ppm) { return bad_ && random_.chance_ppm(ppm); }
+
+  Duration delay() {
+    if (!bad_) return 1ms;
+    return is_hit(100'000) ? Duration(1s * random_.between(1, 30))
+                           : Duration(1ms * random_.between(1, 500));
+  }
+
+  // Behind everything that this runtime was told, or said, before.
+  template <class T>
+  Time enqueue(Queue<T>& queue, Time now, const model::RuntimeId& runtime, T what) {
+    Time at = now + delay();
+    for (const auto& [when, sent] : queue) {
+      if (sent.runtime == runtime) at = std::max(at, when.first);
+    }
+    queue.emplace(std::pair(at, ++sequence_), Sent<T>{runtime, std::move(what)});
+    return at;
+  }
+
+  void say(Time now, const model::RuntimeId& runtime, const Event& event) {
+    if (is_hit(50'000)) return;
+    const Time first = enqueue(events_, now, runtime, event);
+    if (std::holds_alternative<RunsListed>(event) || !is_hit(100'000)) return;
+    // What is said of one run may be repeated at any later time.
+    const Time again = first + 1s * random_.between(0, 30);
+    events_.emplace(std::pair(again, ++sequence_), Sent<Event>{model::RuntimeId{""}, event});
+  }
+
+  void begin(const Start& start) {
+    alive_[{start.spec.key, start.run}] = {start.spec.runtime, start.spec.item.type,
+                                           start.spec.item.version};
+  }
+
+  void perform(Time now, const ListRuns& list) {
+    RunsListed listed{list.runtime, {}};
+    for (const auto& [name, run] : alive_) {
+      if (run.runtime != list.runtime) continue;
+      listed.runs.push_back({name.first, name.second, run.type, run.version});
+    }
+    say(now, list.runtime, listed);
+  }
+  void perform(Time now, const Start& start) {
+    if (is_hit(100'000)) {
+      say(now, start.spec.runtime, StartFailed{start.spec.key, start.run, {"NoImage", ""}});
+    } else {
+      begin(start);
+      say(now, start.spec.runtime, Started{start.spec.key, start.run});
+    }
+  }
+  void perform(Time now, const Stop& stop) {
+    alive_.erase({stop.key, stop.run});
+    say(now, stop.runtime, Exited{stop.key, stop.run, 0});
+  }
+  void perform(Time now, const CheckHealth& check) {
+    if (!alive_.contains({check.spec.key, check.run})) return;
+    say(now, check.spec.runtime, HealthChecked{check.spec.key, check.run, !is_hit(400'000), ""});
+  }
+
+  Random random_;
+  bool bad_ = true;
+  std::uint64_t sequence_ = 0;
+  std::map<Name, Alive> alive_;
+  Queue<Action> orders_;
+  Queue<Event> events_;
+};
+
+}  // namespace berth::agent

@@ -1,0 +1,51 @@
+#include "agent/health.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "agent/alarms.h"
+#include "agent/restart.h"
+
+namespace berth::agent {
+namespace {
+
+constexpr Duration kShortestPeriod = 100ms;  // whatever is asked for, checks must not be a storm
+constexpr Duration kLeastPatience = 10s;
+
+}  // namespace
+
+Health::Health(const model::HealthCheck& check, Time now, First first)
+    : period_(std::max(bounded(check.period), kShortestPeriod)),
+      failures_(std::max(check.failures, 1U)),
+      forgives_silence_(first == First::MayBeSlow),
+      next_(now) {}
+
+Time Health::due() const { return asked_ ? *asked_ + std::max(period_, kLeastPatience) : next_; }
+
+bool Health::ask(Time now) {
+  if (now < due()) return false;
+  if (asked_) {
+    const Duration silence = std::max(period_, kLeastPatience);
+    if (!std::exchange(forgives_silence_, false)) failed("no answer for " + to_text(silence));
+  }
+  if (has_failed()) return false;
+  asked_ = now;
+  return true;
+}
+
+void Health::answered(Time now, bool healthy, const std::string& message) {
+  if (!asked_) return;
+  next_ = std::max(now, *asked_ + period_);
+  asked_.reset();
+  forgives_silence_ = false;
+  if (!healthy) return failed(message);
+  has_passed_ = true;
+  failed_in_a_row_ = 0;
+}
+
+void Health::failed(std::string message) {
+  ++failed_in_a_row_;
+  message_ = std::move(message);
+}
+
+}  // namespace berth::agent

@@ -1,0 +1,49 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "base/time.h"
+#include "model/item.h"
+
+namespace berth::agent {
+
+// The health checks of one run: one outstanding at most, each a period after the one before, and
+// not before that is answered. No answer for max(period, 10 s) is a failure.
+class Health {
+ public:
+  enum class First {
+    Counts,
+    MayBeSlow,  // the run was adopted, perhaps on a machine that is just booting: if its first
+                // check gets no answer, that is no failure
+  };
+
+  Health(const model::HealthCheck& check, Time now, First first);
+
+  // Looks at the clock. True: a check is to be made now.
+  bool ask(Time now);
+
+  // An answer nobody waits for is late or repeated, and ignored.
+  void answered(Time now, bool healthy, const std::string& message);
+
+  bool has_passed() const { return has_passed_; }
+  bool has_failed() const { return failed_in_a_row_ >= failures_; }
+  const std::string& message() const { return message_; }  // of the last failed check
+
+  Time due() const;
+
+ private:
+  void failed(std::string message);
+
+  Duration period_;
+  std::uint32_t failures_;
+  bool forgives_silence_;
+  bool has_passed_ = false;
+  std::uint32_t failed_in_a_row_ = 0;
+  std::string message_;
+  std::optional<Time> asked_;  // exactly while a check is outstanding
+  Time next_;
+};
+
+}  // namespace berth::agent

@@ -1,0 +1,319 @@
+#include "agent/instance.h"
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "agent/alarms.h"
+#include "base/check.h"
+
+namespace berth::agent {
+namespace {
+
+std::string to_text(const RunId& run) {
+  return std::to_string(run.generation.epoch) + "." + std::to_string(run.generation.number) + "." +
+         std::to_string(run.attempt);
+}
+
+// Whether a found run is the wanted one: started for this generation, or a component that was on
+// the node before anybody asked for it and is what is now asked for.
+bool is_the_wanted(const Run& run, const model::WantedRecord& wanted) {
+  if (run.runtime != wanted.spec.runtime) return false;
+  if (run.id.generation == wanted.generation) return true;
+  return run.type == model::ItemType::Component && run.id.generation == model::CommandNumber{} &&
+         run.version == wanted.spec.item.version;
+}
+
+// A component that nobody asked for is not ours to stop.
+bool is_left_alone(const Run& run) {
+  return run.type == model::ItemType::Component && run.is_found() &&
+         run.phase == Run::Phase::Running;
+}
+
+}  // namespace
+
+// --- Facts -------------------------------------------------------------------------------------
+
+void Instance::found(const model::RuntimeId& runtime, const FoundRun& found) {
+  Run* run = find(found.run);
+  if (run == nullptr) {
+    run = &runs_[found.run];
+    run->id = found.run;
+    run->runtime = runtime;
+    run->type = found.type;
+    run->version = found.version;
+  }
+  // An id names one run: another runtime that lists it too is mistaken.
+  if (run->runtime != runtime) return;
+  run->confirmed = true;
+  if (run->phase == Run::Phase::Starting) run->phase = Run::Phase::Running;
+}
+
+void Instance::listed(const Context& context, const model::RuntimeId& runtime,
+                      const std::set<RunId>& listed) {
+  std::vector<RunId> missing;
+  for (const auto& [id, run] : runs_) {
+    if (run.runtime != runtime || !run.confirmed || listed.contains(id)) continue;
+    missing.push_back(id);
+  }
+  for (const RunId& id : missing) end(context, id, {.cause = Cause::Vanished});
+}
+
+void Instance::started(const Context& context, const RunId& id) {
+  Run* run = find(id);
+  if (run == nullptr) return;
+  run->confirmed = true;
+  if (run->phase != Run::Phase::Starting) return;
+  run->phase = Run::Phase::Running;
+  context.note(key_, "started run " + to_text(id));
+}
+
+void Instance::start_failed(const Context& context, const RunId& id,
+                            const model::Problem& problem) {
+  if (find(id) == nullptr) return;
+  const bool both = !problem.reason.empty() && !problem.message.empty();
+  const std::string detail = problem.reason + (both ? ": " : "") + problem.message;
+  end(context, id, {.cause = Cause::StartFailed, .detail = detail});
+}
+
+void Instance::exited(const Context& context, const RunId& id, std::int32_t exit_code) {
+  if (find(id) == nullptr) return;
+  end(context, id, {.cause = Cause::Exited, .exit_code = exit_code});
+}
+
+void Instance::checked(const Context& context, const HealthChecked& answer) {
+  Run* run = find(answer.run);
+  if (run == nullptr || !run->health) return;
+  run->health->answered(context.now, answer.healthy, answer.message);
+  if (run->health->has_passed() && !run->active_since) run->active_since = context.now;
+}
+
+// Also of a run that is not known its number is: an earlier life of the agent has used it.
+Run* Instance::find(const RunId& id) {
+  if (id.generation == generation_) next_attempt_ = std::max(next_attempt_, id.attempt + 1);
+  const auto found = runs_.find(id);
+  return found == runs_.end() ? nullptr : &found->second;
+}
+
+void Instance::end(const Context& context, const RunId& id, Ending ending) {
+  const Run run = std::move(runs_.extract(id).mapped());
+  const bool just_stopped = run.phase == Run::Phase::Stopping && !run.blamed_for;
+  if (run.blamed_for) {
+    ending.cause = *run.blamed_for;
+    ending.detail = run.health ? run.health->message() : "";
+    // Leaving politely when told to is no success.
+    if (ending.exit_code == 0) ending.exit_code.reset();
+  }
+  context.note(key_, just_stopped ? "stopped run " + to_text(id)
+                                  : "run " + to_text(id) + ": " + problem_of(ending).message);
+  if (just_stopped || run.is_found()) return;
+  ending.generation = run.serves;
+  ending.active_since = run.active_since;
+  ending_ = std::move(ending);
+}
+
+// --- Decisions ---------------------------------------------------------------------------------
+
+void Instance::advance(const Context& context, const model::WantedRecord* wanted) {
+  if (wanted != nullptr) {
+    if (wanted->generation != generation_) begin(*wanted);
+    adopt(context, *wanted);
+  }
+  stop_unwanted(context, wanted);
+  for (auto& [id, run] : runs_) do_overdue(context, wanted, run);
+}
+
+void Instance::begin(const model::WantedRecord& wanted) {
+  generation_ = wanted.generation;
+  next_attempt_ = 0;
+  backoff_ = {};
+  restarts_ = 0;
+  restart_at_.reset();
+  problem_.reset();
+  refusal_.reset();
+  exit_code_ = wanted.exit_code;
+}
+
+void Instance::adopt(const Context& context, const model::WantedRecord& wanted) {
+  for (auto at = runs_.rbegin(); at != runs_.rend(); ++at) {  // of several, the newest
+    Run& run = at->second;
+    if (wanted.finished || run.phase != Run::Phase::Running || !run.is_found()) continue;
+    if (current(wanted) != nullptr || !is_the_wanted(run, wanted)) continue;
+    run.serves = wanted.generation;
+    restart_at_.reset();
+    problem_.reset();
+    refusal_.reset();
+    if (wanted.spec.item.health) {
+      run.health.emplace(*wanted.spec.item.health, context.now, Health::First::MayBeSlow);
+    }
+    context.note(key_, "adopted run " + to_text(run.id));
+  }
+}
+
+void Instance::stop_unwanted(const Context& context, const model::WantedRecord* wanted) {
+  for (auto& [id, run] : runs_) {
+    const bool is_wanted =
+        wanted != nullptr ? run.serves == wanted->generation : is_left_alone(run);
+    if (is_wanted) continue;
+    if (run.phase != Run::Phase::Stopping) stop(context, run, std::nullopt);
+    run.blamed_for.reset();
+  }
+}
+
+void Instance::stop(const Context& context, Run& run, std::optional<Cause> blamed_for) {
+  run.phase = Run::Phase::Stopping;
+  run.blamed_for = blamed_for;
+  const Duration grace = context.config.stop_grace;
+  run.overdue = context.now + grace + context.config.action_timeout;
+  context.act(Stop{.key = key_, .runtime = run.runtime, .run = run.id, .grace = grace});
+}
+
+void Instance::do_overdue(const Context& context, const model::WantedRecord* wanted, Run& run) {
+  switch (run.phase) {
+    case Run::Phase::Starting:
+      if (context.now < run.overdue) return;
+      context.note(key_, "start of run " + to_text(run.id) + " was not answered");
+      return stop(context, run, Cause::Unanswered);
+    case Run::Phase::Stopping:
+      if (context.now < run.overdue) return;
+      context.note(key_, "stop of run " + to_text(run.id) + " was not answered");
+      return stop(context, run, run.blamed_for);
+    case Run::Phase::Running:
+      if (wanted != nullptr) watch(context, *wanted, run);
+  }
+}
+
+void Instance::watch(const Context& context, const model::WantedRecord& wanted, Run& run) {
+  const auto& health = wanted.spec.item.health;
+  if (!health) {
+    if (!run.active_since) run.active_since = context.now;
+    return;
+  }
+  if (!run.health) run.health.emplace(*health, context.now, Health::First::Counts);
+  check(context, wanted, run);
+}
+
+void Instance::check(const Context& context, const model::WantedRecord& wanted, Run& run) {
+  if (run.health->ask(context.now)) context.act(CheckHealth{wanted.spec, run.id});
+  if (!run.health->has_failed()) return;
+  context.note(key_, "unhealthy: " + run.health->message());
+  stop(context, run, Cause::Unhealthy);
+}
+
+std::optional<Ending> Instance::take_ending() { return std::exchange(ending_, std::nullopt); }
+
+void Instance::finish(const Context& context, const Ending& ending) {
+  exit_code_ = ending.exit_code;
+  problem_ = problem_of(ending);
+  context.note(key_, "finished");
+}
+
+void Instance::back_off(const Context& context, const model::RestartPolicy& policy,
+                        const Ending& ending) {
+  const Duration wait = backoff_.next_wait(policy, ending, context.now);
+  restart_at_ = context.now + wait;
+  if (ending.exit_code) exit_code_ = ending.exit_code;
+  problem_ = problem_of(ending);
+  problem_->message += "; next try in " + agent::to_text(wait);
+}
+
+bool Instance::wants_start(Time now, const model::WantedRecord* wanted) const {
+  return wanted != nullptr && !wanted->finished && runs_.empty() &&
+         (!restart_at_ || *restart_at_ <= now);
+}
+
+void Instance::start(const Context& context, const model::WantedRecord& wanted) {
+  CHECK(runs_.empty(), "a second run of an instance");
+  if (restart_at_) ++restarts_;
+  restart_at_.reset();
+  problem_.reset();
+  refusal_.reset();
+  const RunId id{wanted.generation, next_attempt_++};
+  Run& run = runs_[id];
+  run.id = id;
+  run.runtime = wanted.spec.runtime;
+  run.type = wanted.spec.item.type;
+  run.version = wanted.spec.item.version;
+  run.serves = wanted.generation;
+  run.overdue = context.now + context.config.action_timeout;
+  context.act(Start{wanted.spec, id});
+}
+
+void Instance::refuse(const Context& context, std::optional<model::Problem> refusal) {
+  if (refusal == refusal_) return;
+  refusal_ = std::move(refusal);
+  if (refusal_) context.note(key_, "start refused: " + refusal_->message);
+}
+
+// --- Questions ---------------------------------------------------------------------------------
+
+const Run* Instance::current(const model::WantedRecord& wanted) const {
+  for (const auto& [id, run] : runs_) {
+    if (run.serves == wanted.generation) return &run;
+  }
+  return nullptr;
+}
+
+std::optional<model::ReportedStatus> Instance::status(const model::WantedRecord* wanted) const {
+  if (wanted != nullptr) return status_of_wanted(*wanted);
+  if (runs_.empty()) return std::nullopt;
+  return status_of_unwanted();
+}
+
+model::ReportedStatus Instance::status_of_wanted(const model::WantedRecord& wanted) const {
+  model::ReportedStatus status;
+  status.key = key_;
+  status.type = wanted.spec.item.type;
+  status.version = wanted.spec.item.version;
+  status.runtime = wanted.spec.runtime;
+  status.exit_code = exit_code_;
+  status.restarts = restarts_;
+  status.finished = wanted.finished;
+  const auto failed = [&status](model::Problem problem) {
+    status.state = model::InstanceState::Failed;
+    status.problem = std::move(problem);
+  };
+  const Ending last{.cause = Cause::Exited, .exit_code = wanted.exit_code};
+  if (const Run* run = current(wanted)) {
+    if (run->blamed_for) {
+      failed(problem_of({.cause = *run->blamed_for,
+                         .detail = run->health ? run->health->message() : std::string()}));
+    } else if (run->active_since) {
+      status.state = model::InstanceState::Active;
+    }
+  } else if (wanted.finished && is_success(last)) {
+    status.state = model::InstanceState::Inactive;
+  } else if (wanted.finished) {
+    failed(problem_.value_or(problem_of(last)));
+  } else if (refusal_) {
+    failed(*refusal_);
+  } else if (problem_) {
+    failed(*problem_);
+  }
+  return status;
+}
+
+model::ReportedStatus Instance::status_of_unwanted() const {
+  const Run& run = runs_.begin()->second;
+  model::ReportedStatus status;
+  status.key = key_;
+  status.type = run.type;
+  status.version = run.version;
+  status.runtime = run.runtime;
+  if (run.confirmed) status.state = model::InstanceState::Active;
+  status.stopping = run.phase == Run::Phase::Stopping;
+  return status;
+}
+
+std::optional<Time> Instance::due(Time now) const {
+  std::optional<Time> earliest;
+  for (const auto& [id, run] : runs_) {
+    if (run.phase != Run::Phase::Running) take_earlier(earliest, run.overdue);
+    if (run.phase == Run::Phase::Running && run.health) take_earlier(earliest, run.health->due());
+  }
+  // Past its time it waits for a runtime or for the end of another run, which wake it.
+  if (runs_.empty() && restart_at_ && *restart_at_ > now) take_earlier(earliest, restart_at_);
+  return earliest;
+}
+
+}  // namespace berth::agent

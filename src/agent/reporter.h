@@ -1,0 +1,62 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+
+#include "agent/context.h"
+#include "model/instance.h"
+#include "model/node.h"
+#include "model/protocol.h"
+
+namespace berth::agent {
+
+// What the controller is told, and when: all of it first on each connection, then what changes, and
+// a heartbeat when nothing does. At most one report per step. A full report needs the node, so
+// nothing is said before the node has been observed.
+class Reporter {
+ public:
+  void connected(std::uint64_t connection);
+  void disconnected(std::uint64_t connection);
+
+  void observed(const model::NodeInfo& node);
+  void measured(const Measured& usage);
+
+  // The status of an instance as it is now; nullopt: it is gone.
+  void show(const model::InstanceKey& key, const std::optional<model::ReportedStatus>& status);
+
+  // The controller waits for a word: the report of this step, whatever it says, is sent.
+  void answer() { must_answer_ = true; }
+  void answer_fully() { must_be_full_ = true; }
+
+  // Ends the step: the report that is due, if any.
+  std::optional<model::Report> report(const Context& context, const model::CommandNumber& acted);
+
+  // When the next heartbeat is due.
+  std::optional<Time> next(const Config& config) const;
+
+ private:
+  bool can_speak() const { return connection_ && node_; }
+  bool has_changes() const { return node_changed_ || !changed_.empty(); }
+  bool is_due(const Context& context) const;
+  void tell_all(model::Report& report) const;
+  void tell_changes(model::Report& report) const;
+  model::ReportedStatus measured_status(const model::ReportedStatus& status) const;
+
+  std::optional<std::uint64_t> connection_;
+  std::uint64_t revision_ = 0;
+  std::optional<Time> last_sent_;  // on this connection
+
+  std::optional<model::NodeInfo> node_;
+  std::optional<Measured> usage_;
+  std::map<model::InstanceKey, model::ReportedStatus> statuses_;
+
+  // Since the last step.
+  bool must_answer_ = false;
+  bool must_be_full_ = false;  // stays until it could be said
+  bool node_changed_ = false;
+  std::set<model::InstanceKey> changed_;
+};
+
+}  // namespace berth::agent

@@ -1,0 +1,35 @@
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "agent/events.h"
+#include "agent/health.h"
+#include "agent/restart.h"
+#include "base/time.h"
+#include "model/ids.h"
+#include "model/item.h"
+#include "model/protocol.h"
+
+namespace berth::agent {
+
+// A run that may be alive: started by us and not known to have ended, or found.
+struct Run {
+  enum class Phase { Starting, Running, Stopping };
+
+  RunId id;
+  model::RuntimeId runtime;
+  model::ItemType type = model::ItemType::Service;
+  std::string version;
+  model::CommandNumber serves;  // the wanted generation it runs for; zero: found, not adopted
+  Phase phase = Phase::Starting;
+  bool confirmed = false;           // the runtime has said that it runs
+  Time overdue;                     // starting, stopping: when the answer is late
+  std::optional<Cause> blamed_for;  // stopping: what its end is called; nullopt: just not wanted
+  std::optional<Health> health;     // running for an item that has a check
+  std::optional<Time> active_since;
+
+  bool is_found() const { return serves == model::CommandNumber{}; }
+};
+
+}  // namespace berth::agent

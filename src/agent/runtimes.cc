@@ -1,0 +1,89 @@
+#include "agent/runtimes.h"
+
+#include <string>
+#include <utility>
+
+namespace berth::agent {
+namespace {
+
+model::Problem no_such_runtime(const model::RuntimeId& runtime) {
+  return {"NoSuchRuntime", "the node has no runtime " + runtime.value()};
+}
+
+model::Problem not_ready(const model::RuntimeId& runtime, model::Readiness ready) {
+  return {"RuntimeNotReady",
+          "runtime " + runtime.value() + " is " + std::string(model::to_string(ready))};
+}
+
+}  // namespace
+
+std::set<model::RuntimeId> Runtimes::observe(const Context& context, const model::NodeInfo& node) {
+  node_known_ = true;
+  std::set<model::RuntimeId> changed;
+  std::set<model::RuntimeId> present;
+  for (const model::Runtime& runtime : node.runtimes) {
+    if (!present.insert(runtime.id).second) continue;
+    const auto [at, is_new] = known_.try_emplace(runtime.id);
+    if (is_new) ask(context, runtime.id);
+    if (is_new || at->second.ready != runtime.ready) changed.insert(runtime.id);
+    at->second.ready = runtime.ready;
+  }
+  for (auto at = known_.begin(); at != known_.end();) {
+    if (present.contains(at->first)) {
+      ++at;
+      continue;
+    }
+    changed.insert(at->first);
+    alarms_.set(at->first, std::nullopt);
+    at = known_.erase(at);
+  }
+  return changed;
+}
+
+void Runtimes::ask(const Context& context, const model::RuntimeId& runtime) {
+  context.act(ListRuns{runtime});
+  alarms_.set(runtime, context.now + context.config.action_timeout);
+}
+
+bool Runtimes::listed(const model::RuntimeId& runtime) {
+  const auto found = known_.find(runtime);
+  if (found == known_.end()) return false;
+  found->second.listed = true;
+  alarms_.set(runtime, std::nullopt);
+  return true;
+}
+
+bool Runtimes::ask_again(const Context& context) {
+  bool given_up = false;
+  for (const model::RuntimeId& runtime : alarms_.take_due(context.now)) {
+    given_up |= !std::exchange(known_.at(runtime).overdue, true);
+    context.note("runtime " + runtime.value() + " has not told what it runs, asked again");
+    ask(context, runtime);
+  }
+  return given_up;
+}
+
+bool Runtimes::is_awaited() const {
+  for (const auto& [id, runtime] : known_) {
+    if (runtime.ready == model::Readiness::Ready && !runtime.listed && !runtime.overdue) {
+      return true;
+    }
+  }
+  return false;
+}
+
+Runtimes::Admission Runtimes::admit(const model::InstanceSpec& spec, Before before) const {
+  if (!node_known_) return {};
+  const auto found = known_.find(spec.runtime);
+  if (found == known_.end()) return {.refusal = no_such_runtime(spec.runtime)};
+  const Known& runtime = found->second;
+  // What may be running is not called failed before its runtime had a chance to tell.
+  if (!runtime.listed && !runtime.overdue && before == Before::MayHaveRun) return {};
+  const bool tolerated = spec.item.tolerates.contains(model::Toleration::RuntimeNotReady);
+  if (runtime.ready != model::Readiness::Ready && !tolerated) {
+    return {.refusal = not_ready(spec.runtime, runtime.ready)};
+  }
+  return {.granted = runtime.listed && !is_awaited(), .refusal = {}};
+}
+
+}  // namespace berth::agent

@@ -1,0 +1,91 @@
+#include "agent/wanted.h"
+
+#include <utility>
+
+#include "base/check.h"
+
+namespace berth::agent {
+namespace {
+
+// A command that names a key twice means the last.
+std::map<model::InstanceKey, const model::InstanceSpec*> specs_of(const model::Command& command) {
+  std::map<model::InstanceKey, const model::InstanceSpec*> specs;
+  for (const model::InstanceSpec& spec : command.run) specs[spec.key] = &spec;
+  return specs;
+}
+
+}  // namespace
+
+Wanted::Wanted(Restored restored)
+    : records_(std::move(restored.wanted)), acted_(restored.acted), restored_(restored.acted) {}
+
+const model::WantedRecord* Wanted::find(const model::InstanceKey& key) const {
+  const auto found = records_.find(key);
+  return found == records_.end() ? nullptr : &found->second;
+}
+
+std::size_t Wanted::size_after(const model::Command& command) const {
+  const auto specs = specs_of(command);
+  if (!command.base) return specs.size();
+  std::size_t size = records_.size() - dropped_by(command).size();
+  for (const auto& [key, spec] : specs) size += records_.contains(key) ? 0 : 1;
+  return size;
+}
+
+std::set<model::InstanceKey> Wanted::dropped_by(const model::Command& command) const {
+  const auto specs = specs_of(command);
+  std::set<model::InstanceKey> dropped;
+  if (command.base) {
+    for (const model::InstanceKey& key : command.stop) {
+      if (records_.contains(key) && !specs.contains(key)) dropped.insert(key);
+    }
+  } else {
+    for (const auto& [key, record] : records_) {
+      if (!specs.contains(key)) dropped.insert(dropped.end(), key);
+    }
+  }
+  return dropped;
+}
+
+std::set<model::InstanceKey> Wanted::carry_out(const model::Command& command,
+                                               std::vector<Write>& writes) {
+  std::set<model::InstanceKey> changed = dropped_by(command);
+  for (const model::InstanceKey& key : changed) erase(key, writes);
+  for (const auto& [key, spec] : specs_of(command)) {
+    if (put(*spec, command.number, writes)) changed.insert(key);
+  }
+  acted_ = command.number;
+  writes.push_back(WriteActed{acted_});
+  return changed;
+}
+
+bool Wanted::put(const model::InstanceSpec& spec, const model::CommandNumber& number,
+                 std::vector<Write>& writes) {
+  const auto [at, is_new] = records_.try_emplace(spec.key);
+  model::WantedRecord& record = at->second;
+  if (!is_new && record.spec == spec) return false;
+  if (is_new || !model::runs_the_same(record.spec, spec)) {
+    record = {.spec = spec, .generation = number, .finished = false, .exit_code = {}};
+  } else {
+    record.spec = spec;
+  }
+  writes.push_back(WriteWanted{spec.key, record});
+  return true;
+}
+
+bool Wanted::erase(const model::InstanceKey& key, std::vector<Write>& writes) {
+  if (records_.erase(key) == 0) return false;
+  writes.push_back(WriteWanted{key, std::nullopt});
+  return true;
+}
+
+void Wanted::finish(const model::InstanceKey& key, std::optional<std::int32_t> exit_code,
+                    std::vector<Write>& writes) {
+  const auto found = records_.find(key);
+  CHECK(found != records_.end(), "only a wanted instance can finish");
+  found->second.finished = true;
+  found->second.exit_code = exit_code;
+  writes.push_back(WriteWanted{key, found->second});
+}
+
+}  // namespace berth::agent

@@ -1,0 +1,53 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <vector>
+
+#include "agent/events.h"
+#include "model/protocol.h"
+#include "model/records.h"
+
+namespace berth::agent {
+
+// What the agent has been told to run, and by which command. Every change is also appended to the
+// writes of the step, so that memory and disk cannot diverge.
+class Wanted {
+ public:
+  explicit Wanted(Restored restored);
+
+  const model::WantedRecord* find(const model::InstanceKey& key) const;
+  const std::map<model::InstanceKey, model::WantedRecord>& records() const { return records_; }
+
+  // The newest command carried out.
+  const model::CommandNumber& acted() const { return acted_; }
+
+  // Whether this instance may have been running before the agent started.
+  bool is_restored(const model::WantedRecord& record) const {
+    return record.generation <= restored_;
+  }
+
+  // How many instances would be wanted after the command.
+  std::size_t size_after(const model::Command& command) const;
+
+  // Takes over what the command says; gives the instances for which something changed.
+  std::set<model::InstanceKey> carry_out(const model::Command& command, std::vector<Write>& writes);
+
+  // The restart policy of this wanted instance says that it is done.
+  void finish(const model::InstanceKey& key, std::optional<std::int32_t> exit_code,
+              std::vector<Write>& writes);
+
+ private:
+  bool put(const model::InstanceSpec& spec, const model::CommandNumber& number,
+           std::vector<Write>& writes);
+  bool erase(const model::InstanceKey& key, std::vector<Write>& writes);
+  std::set<model::InstanceKey> dropped_by(const model::Command& command) const;
+
+  std::map<model::InstanceKey, model::WantedRecord> records_;
+  model::CommandNumber acted_;
+  model::CommandNumber restored_;  // what acted_ was when the agent started
+};
+
+}  // namespace berth::agent

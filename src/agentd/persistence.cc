@@ -1,0 +1,54 @@
+#include "agentd/persistence.h"
+
+#include <string_view>
+#include <utility>
+#include <variant>
+
+#include "codec/record.h"
+
+namespace berth::agentd {
+namespace {
+
+constexpr std::string_view kWanted = "wanted/";
+constexpr std::string_view kActed = "acted";
+
+struct ToChange {
+  store::Change operator()(const agent::WriteWanted& write) const {
+    store::Change change{std::string(kWanted) + model::to_string(write.key), std::nullopt};
+    if (write.record) change.value = codec::encode_record(*write.record);
+    return change;
+  }
+  store::Change operator()(const agent::WriteActed& write) const {
+    return {std::string(kActed), codec::encode_record(write.acted)};
+  }
+};
+
+template <class Record>
+Result<Record> decode(const store::Entry& entry) {
+  Result<Record> record = codec::decode_record<Record>(entry.value);
+  if (!record) return Error{Code::Damaged, entry.key + ": " + record.error().message};
+  return record;
+}
+
+}  // namespace
+
+std::vector<store::Change> to_changes(const std::vector<agent::Write>& writes) {
+  std::vector<store::Change> changes;
+  changes.reserve(writes.size());
+  for (const agent::Write& write : writes) changes.push_back(std::visit(ToChange{}, write));
+  return changes;
+}
+
+Result<agent::Restored> load(const store::Store& store) {
+  agent::Restored restored;
+  for (const store::Entry& entry : TRY(store.list(kWanted))) {
+    model::WantedRecord wanted = TRY(decode<model::WantedRecord>(entry));
+    restored.wanted.insert_or_assign(wanted.spec.key, std::move(wanted));
+  }
+  if (const auto acted = TRY(store.get(kActed))) {
+    restored.acted = TRY(decode<model::CommandNumber>({std::string(kActed), *acted}));
+  }
+  return restored;
+}
+
+}  // namespace berth::agentd

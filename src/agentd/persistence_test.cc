@@ -1,0 +1,64 @@
+#include "agentd/persistence.h"
+
+#include <gtest/gtest.h>
+
+#include "store/memory/memory_store.h"
+
+namespace berth::agentd {
+namespace {
+
+model::WantedRecord a_wanted_record() {
+  model::WantedRecord wanted;
+  wanted.spec.key = {model::ItemId("telemetry"), model::SubjectId("vehicle"), 2};
+  wanted.spec.item.id = wanted.spec.key.item;
+  wanted.spec.item.version = "1.2.0";
+  wanted.spec.runtime = model::RuntimeId("runc");
+  wanted.spec.uid = 20'000;
+  wanted.generation = {1, 17};
+  wanted.exit_code = -1;
+  return wanted;
+}
+
+TEST(AgentPersistence, WhatWasWrittenIsLoaded) {
+  store::MemoryDisk disk;
+  store::MemoryStore store(disk);
+  const model::WantedRecord wanted = a_wanted_record();
+  const std::vector<agent::Write> writes{agent::WriteWanted{wanted.spec.key, wanted},
+                                         agent::WriteActed{{1, 18}}};
+  ASSERT_TRUE(store.commit(to_changes(writes)));
+  const Result<agent::Restored> loaded = load(store);
+  ASSERT_TRUE(loaded) << loaded.error().message;
+  ASSERT_EQ(loaded->wanted.size(), 1U);
+  EXPECT_EQ(loaded->wanted.at(wanted.spec.key), wanted);
+  EXPECT_EQ(loaded->acted, (model::CommandNumber{1, 18}));
+}
+
+TEST(AgentPersistence, AnEmptyStoreIsAnAgentThatWasNeverTold) {
+  store::MemoryDisk disk;
+  const Result<agent::Restored> loaded = load(store::MemoryStore(disk));
+  ASSERT_TRUE(loaded);
+  EXPECT_TRUE(loaded->wanted.empty());
+  EXPECT_EQ(loaded->acted, model::CommandNumber{});
+}
+
+TEST(AgentPersistence, WhatWasErasedIsGone) {
+  store::MemoryDisk disk;
+  store::MemoryStore store(disk);
+  const model::WantedRecord wanted = a_wanted_record();
+  ASSERT_TRUE(store.commit(to_changes({agent::WriteWanted{wanted.spec.key, wanted}})));
+  ASSERT_TRUE(store.commit(to_changes({agent::WriteWanted{wanted.spec.key, std::nullopt}})));
+  EXPECT_TRUE(load(store)->wanted.empty());
+}
+
+TEST(AgentPersistence, ADamagedRecordIsAnErrorThatNamesIt) {
+  store::MemoryDisk disk;
+  store::MemoryStore store(disk);
+  ASSERT_TRUE(store.commit({{"acted", "?"}}));
+  const Result<agent::Restored> loaded = load(store);
+  ASSERT_FALSE(loaded);
+  EXPECT_EQ(loaded.error().code, Code::Damaged);
+  EXPECT_NE(loaded.error().message.find("acted"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace berth::agentd

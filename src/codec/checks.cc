@@ -1,0 +1,106 @@
+#include "codec/checks.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+#include "codec/text.h"
+
+namespace berth::codec {
+namespace {
+
+bool can_run(const std::vector<model::RuntimeType>& types, const model::ImageForm& form) {
+  const auto able = model::runtime_types_of(form);
+  return std::ranges::find_first_of(types, able) != types.end();
+}
+
+bool has_nothing_to_boot(const model::Image& image) {
+  const auto* vm = std::get_if<model::VmImage>(&image.form);
+  return vm != nullptr && vm->kernel.empty() && vm->disk.empty();
+}
+
+std::string names_of(const std::vector<model::RuntimeType>& types) {
+  std::vector<std::string_view> names;
+  for (const auto type : types) names.push_back(model::to_string(type));
+  return fmt::format("{}", fmt::join(names, ", "));
+}
+
+const std::string& name_of(const model::SharedResource& resource) { return resource.name; }
+const std::string& name_of(const model::Runtime& runtime) { return runtime.id.value(); }
+
+template <class Named>
+void remark_repetitions(const std::vector<Named>& things, std::string_view field,
+                        std::vector<Remark>& remarks) {
+  std::set<std::string_view> seen;
+  for (std::size_t i = 0; i < things.size(); ++i) {
+    if (seen.insert(name_of(things[i])).second) continue;
+    remarks.push_back({Level::Error, fmt::format("spec.{}[{}].name", field, i),
+                       in_quotes(name_of(things[i])) + " is there twice"});
+  }
+}
+
+void remark_second_primary(const std::vector<model::Runtime>& runtimes,
+                           std::vector<Remark>& remarks) {
+  const model::Runtime* primary = nullptr;
+  for (std::size_t i = 0; i < runtimes.size(); ++i) {
+    if (!runtimes[i].primary) continue;
+    if (primary != nullptr) {
+      remarks.push_back({Level::Error, fmt::format("spec.runtimes[{}].primary", i),
+                         in_quotes(name_of(*primary)) + " is the primary runtime already"});
+    }
+    primary = &runtimes[i];
+  }
+}
+
+}  // namespace
+
+std::vector<Remark> remarks_on(const model::ThresholdRule& rule) {
+  if (rule.min <= rule.max) return {};
+  const model::ThresholdRule left_out;
+  return {{Level::Error, "min",
+           fmt::format("min {} is above max {} (left out they are {} and {})", rule.min, rule.max,
+                       left_out.min, left_out.max)}};
+}
+
+std::vector<Remark> remarks_on(const model::Image& image) {
+  std::vector<Remark> remarks;
+  const bool is_oci = std::holds_alternative<model::OciImage>(image.form);
+  if (is_oci && image.platform.arch.empty()) {
+    remarks.push_back({Level::Error, "platform.arch", "is missing: an oci image needs it"});
+  }
+  if (has_nothing_to_boot(image)) {
+    remarks.push_back({Level::Warning, "vm", "has neither kernel nor disk"});
+  }
+  return remarks;
+}
+
+std::vector<Remark> remarks_on(const model::Item& item) {
+  std::vector<Remark> remarks;
+  for (std::size_t i = 0; i < item.images.size(); ++i) {
+    const model::Image& image = item.images[i];
+    const auto types = model::runtime_types_of(item, image);
+    if (can_run(types, image.form)) continue;
+    remarks.push_back({Level::Warning, fmt::format("spec.images[{}]", i),
+                       fmt::format("none of its runtimes ({}) can run an image of this form ({} "
+                                   "can)",
+                                   names_of(types), names_of(runtime_types_of(image.form)))});
+  }
+  return remarks;
+}
+
+std::vector<Remark> remarks_on(const model::NodeConfig& config) {
+  if (!config.node || !config.type) return {};
+  return {{Level::Error, "spec.match",
+           "has both node and type; write one config for the node and one for the type"}};
+}
+
+std::vector<Remark> remarks_on(const model::Node& node) {
+  std::vector<Remark> remarks;
+  remark_repetitions(node.info.shared_resources, "sharedResources", remarks);
+  remark_repetitions(node.info.runtimes, "runtimes", remarks);
+  remark_second_primary(node.info.runtimes, remarks);
+  return remarks;
+}
+
+}  // namespace berth::codec

@@ -1,0 +1,22 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+#include "model/deployment.h"
+#include "model/records.h"
+
+// How controller and agents write what they store: compact JSON, that a person can read in an
+// emergency. Defined for Item, Deployment, NodeConfig and the types of model/records.h and
+// CommandNumber.
+namespace berth::codec {
+
+template <class T>
+std::string encode_record(const T& record);
+
+// The exact inverse. Code::Damaged, and where, if these bytes are not what encode_record writes.
+template <class T>
+Result<T> decode_record(std::string_view bytes);
+
+}  // namespace berth::codec

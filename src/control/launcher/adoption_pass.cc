@@ -1,0 +1,37 @@
+#include <fmt/format.h>
+
+#include "control/passes.h"
+
+namespace berth::control {
+namespace {
+
+// A component that was there before anybody asked for it becomes part of the cluster as it is.
+void adopt(Context& context, const model::NodeId& id, const model::ReportedStatus& status) {
+  model::InstanceRecord record;
+  record.key = status.key;
+  record.type = model::ItemType::Component;
+  record.version = status.version;
+  record.phase = model::Phase::Placed;
+  record.place = model::Place{id, status.runtime};
+  record.preinstalled = true;
+  context.put(record);
+  context.dirty.plan = true;
+  context.note(
+      NoteKind::Adopted, status.key,
+      fmt::format("{} preinstalled on {}", status.version, model::to_string(*record.place)));
+}
+
+}  // namespace
+
+void adoption_pass(Context& context) {
+  for (const auto& [id, key] : context.dirty.wanted) {
+    const ObservedNode* node = context.find_node(id);
+    if (node == nullptr || node->told.contains(key)) continue;
+    const auto reported = node->reported.find(key);
+    if (reported == node->reported.end() || reported->second.stopping) continue;
+    if (reported->second.type != model::ItemType::Component) continue;
+    if (context.state.find_instance(key) == nullptr) adopt(context, id, reported->second);
+  }
+}
+
+}  // namespace berth::control

@@ -1,0 +1,249 @@
+#include <gtest/gtest.h>
+
+#include "control/testing.h"
+
+namespace berth::control {
+namespace {
+
+using model::InstanceState;
+
+const model::InstanceKey kWeb = key_of("web");
+
+// "web" runs on the node labelled "here", which is n1 in the beginning.
+class Moves : public testing::Test {
+ protected:
+  void SetUp() override {
+    for (const char* node : {"n1", "n2", "n3"}) driver.join(node, node_info());
+    label("n1");
+    driver.apply({item(), a_deployment("d", {a_run("web").label("here")})});
+    ASSERT_EQ(driver.status_of(kWeb), "active");
+    driver.agent("n2").starts_slowly = true;
+    driver.agent("n3").starts_slowly = true;
+  }
+
+  virtual model::Item item() { return a_service("web"); }
+  virtual model::NodeInfo node_info() { return a_node(); }
+
+  // Only this node has the label now: whoever needs it has to go there.
+  void label(const std::string& node) {
+    model::Manifest configs;
+    for (const char* each : {"n1", "n2", "n3"}) {
+      configs.push_back(
+          labels_of(each, each == node ? std::set<std::string>{"here"} : std::set<std::string>{}));
+    }
+    driver.apply(configs);
+  }
+  void activate(const std::string& node) { driver.set(node, kWeb, InstanceState::Active); }
+  std::string leaving() const {
+    const auto& leaving = driver.record(kWeb).leaving;
+    return leaving ? leaving->place.node.value() : "";
+  }
+
+  Driver driver;
+};
+
+TEST_F(Moves, TheSourceRunsOnUntilTheTargetIsActive) {
+  label("n2");
+  EXPECT_TRUE(driver.noted(NoteKind::Moved));
+  EXPECT_TRUE(driver.runs("n1", kWeb) && driver.runs("n2", kWeb));
+  EXPECT_EQ(leaving(), "n1");
+  EXPECT_TRUE(driver.commands_to("n1").empty());
+}
+
+TEST_F(Moves, TheSourceIsToldToStopInTheStepThatLearnsThatTheTargetIsActive) {
+  label("n2");
+  driver.agent("n1").stops_slowly = true;
+  activate("n2");
+  ASSERT_EQ(driver.first().commands.size(), 1u);
+  EXPECT_EQ(driver.first().commands[0].command.stop, std::vector{kWeb});
+  EXPECT_EQ(leaving(), "n1");
+}
+
+TEST_F(Moves, ItIsOverWhenTheSourceSaysThatItHasGone) {
+  label("n2");
+  driver.agent("n1").stops_slowly = true;
+  activate("n2");
+  driver.agent("n1").drop(kWeb);
+  driver.report_changes("n1");
+  EXPECT_EQ(leaving(), "");
+  EXPECT_TRUE(driver.effects().commands.empty());
+}
+
+TEST_F(Moves, ASourceThatWasToldToStopIsNotCalledBack) {
+  label("n2");
+  driver.agent("n1").stops_slowly = true;
+  activate("n2");
+  driver.set("n2", kWeb, InstanceState::Failed, {"Crashed", ""});
+  EXPECT_TRUE(driver.effects().commands.empty());
+  EXPECT_EQ(driver.status_of(kWeb), "failed(Crashed)");
+}
+
+TEST_F(Moves, ATargetThatFailsLeavesTheSourceAlone) {
+  label("n2");
+  driver.set("n2", kWeb, InstanceState::Failed, {"Crashed", ""});
+  EXPECT_TRUE(driver.runs("n1", kWeb));
+  EXPECT_TRUE(driver.effects().commands.empty());
+}
+
+TEST_F(Moves, ASecondMoveBeforeTheTargetIsUpKeepsTheSourceAndDropsTheTarget) {
+  label("n2");
+  label("n3");
+  EXPECT_EQ(leaving(), "n1");
+  EXPECT_TRUE(driver.runs("n1", kWeb));
+  EXPECT_FALSE(driver.runs("n2", kWeb));
+  EXPECT_TRUE(driver.runs("n3", kWeb));
+  activate("n3");
+  EXPECT_FALSE(driver.runs("n1", kWeb));
+  EXPECT_EQ(leaving(), "");
+}
+
+TEST_F(Moves, ASecondMoveAfterTheTargetIsActiveLeavesTheTarget) {
+  driver.agent("n1").stops_slowly = true;
+  label("n2");
+  activate("n2");
+  label("n3");
+  EXPECT_EQ(leaving(), "n2");
+  EXPECT_TRUE(driver.runs("n2", kWeb));
+  activate("n3");
+  EXPECT_FALSE(driver.runs("n2", kWeb));
+}
+
+TEST_F(Moves, AMoveBackRestartsNothing) {
+  label("n2");
+  label("n1");
+  EXPECT_EQ(driver.place_of(kWeb), "n1/crun");
+  EXPECT_EQ(driver.status_of(kWeb), "active");
+  EXPECT_FALSE(driver.runs("n2", kWeb));
+  EXPECT_EQ(leaving(), "");
+  EXPECT_EQ(driver.agent("n1").starts.at(kWeb), 1);
+}
+
+TEST_F(Moves, ASourceThatIsLostIsNotWaitedFor) {
+  label("n2");
+  driver.disconnect("n1");
+  driver.advance(61s);
+  EXPECT_EQ(leaving(), "");
+  EXPECT_EQ(driver.place_of(kWeb), "n2/crun");
+}
+
+TEST_F(Moves, ATargetThatIsLostIsReplacedAndTheSourceStays) {
+  driver.apply({labels_of("n1", {}), labels_of("n2", {"here"}), labels_of("n3", {"here"})});
+  const std::string target = driver.record(kWeb).place->node.value();
+  driver.disconnect(target);
+  driver.advance(61s);
+  EXPECT_EQ(driver.place_of(kWeb), target == "n2" ? "n3/crun" : "n2/crun");
+  EXPECT_EQ(leaving(), "n1");
+  EXPECT_EQ(driver.agent("n1").starts.at(kWeb), 1);
+}
+
+TEST_F(Moves, AMoveGoesOnAfterARestartOfTheController) {
+  label("n2");
+  driver.restart();
+  for (const char* node : {"n1", "n2", "n3"}) driver.connect(node);
+  EXPECT_TRUE(driver.runs("n1", kWeb) && driver.runs("n2", kWeb));
+  EXPECT_EQ(driver.agent("n1").starts.at(kWeb), 1);
+  activate("n2");
+  EXPECT_FALSE(driver.runs("n1", kWeb));
+  EXPECT_EQ(leaving(), "");
+}
+
+TEST_F(Moves, AMoveThatEndedWhileTheControllerWasAwayIsOver) {
+  label("n2");
+  driver.agent("n1").drop(kWeb);
+  driver.restart();
+  for (const char* node : {"n1", "n2", "n3"}) driver.connect(node);
+  EXPECT_EQ(leaving(), "");
+}
+
+TEST_F(Moves, ASourceThatWasNeverToldToStopHasGoneIfItsNewStreamSaysSo) {
+  label("n2");
+  driver.agent("n1").answers = false;
+  activate("n2");  // the command to stop does not arrive
+  driver.agent("n1").lose_everything();
+  driver.agent("n1").answers = true;
+  driver.connect("n1");
+  EXPECT_EQ(leaving(), "");
+}
+
+TEST_F(Moves, AnUpdateThatDoesNotFitWhereItIsMovesWithTheOldVersionAtTheSource) {
+  driver.apply({labels_of("n2", {"here"})});
+  driver.apply({a_service("db").cpu(900), a_deployment("e", {a_run("db").on("n1")})});
+  driver.apply({a_service("web").version("2").cpu(300),
+                a_deployment("d", {a_run("web").version("2").label("here")})});
+  EXPECT_EQ(driver.place_of(kWeb), "n2/crun");
+  EXPECT_EQ(driver.agent("n1").statuses.at(kWeb).version, "1");
+  EXPECT_EQ(driver.agent("n2").statuses.at(kWeb).version, "2");
+  EXPECT_EQ(driver.agent("n1").starts.at(kWeb), 1);
+}
+
+// --- Stop first --------------------------------------------------------------------------------
+
+class StopFirst : public Moves {
+ protected:
+  model::Item item() override { return a_service("web").stop_first(); }
+};
+
+TEST_F(StopFirst, TheTargetStartsWhenTheSourceHasGone) {
+  driver.agent("n1").stops_slowly = true;
+  label("n2");
+  EXPECT_EQ(driver.commands_to("n1").at(0).stop, std::vector{kWeb});
+  EXPECT_TRUE(driver.commands_to("n2").empty());
+  driver.agent("n1").drop(kWeb);
+  driver.report_changes("n1");
+  EXPECT_EQ(driver.first().commands.at(0).node, node_id("n2"));
+  EXPECT_TRUE(driver.runs("n2", kWeb));
+  EXPECT_EQ(leaving(), "");
+}
+
+TEST_F(StopFirst, AnOldCopyThatIsStillStoppingAtTheTargetIsNoHeadStart) {
+  driver.agent("n1").stops_slowly = true;
+  driver.agent("n2").stops_slowly = true;
+  label("n2");
+  driver.agent("n1").drop(kWeb);
+  driver.report_changes("n1");
+  activate("n2");
+  label("n1");  // n2 is stopping now
+  driver.agent("n2").answers = false;
+  label("n2");  // and is wanted there again while n1 has not started
+  EXPECT_EQ(driver.place_of(kWeb), "n2/crun");
+  EXPECT_FALSE(driver.runs("n1", kWeb));
+}
+
+class Exclusive : public Moves {
+ protected:
+  model::Item item() override { return a_service("web").shared("camera"); }
+  model::NodeInfo node_info() override { return a_node().shared("camera", 1); }
+};
+
+TEST_F(Exclusive, TheHolderOfAnExclusiveResourceStopsFirstByItself) {
+  driver.agent("n1").stops_slowly = true;
+  label("n2");
+  EXPECT_TRUE(driver.record(kWeb).leaving->stop_first);
+  EXPECT_FALSE(driver.runs("n2", kWeb));
+}
+
+class SharedByMany : public Exclusive {
+ protected:
+  model::NodeInfo node_info() override { return a_node().shared("camera", 2); }
+};
+
+TEST_F(SharedByMany, AResourceWithRoomForSeveralIsNotExclusive) {
+  label("n2");
+  EXPECT_FALSE(driver.record(kWeb).leaving->stop_first);
+  EXPECT_TRUE(driver.runs("n1", kWeb) && driver.runs("n2", kWeb));
+}
+
+class UnitWide : public Moves {
+ protected:
+  model::Item item() override { return a_service("web").state(100); }
+  model::NodeInfo node_info() override { return a_node().unit_wide_state(1000); }
+};
+
+TEST_F(UnitWide, TheKeeperOfUnitWideStateStopsFirst) {
+  driver.agent("n1").stops_slowly = true;
+  label("n2");
+  EXPECT_FALSE(driver.runs("n2", kWeb));
+}
+
+}  // namespace
+}  // namespace berth::control

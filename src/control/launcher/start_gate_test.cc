@@ -1,0 +1,124 @@
+#include <gtest/gtest.h>
+
+#include "control/testing.h"
+
+namespace berth::control {
+namespace {
+
+using model::InstanceState;
+
+const model::InstanceKey kA = key_of("a");
+const model::InstanceKey kB = key_of("b");
+
+// "a" (at the label "left") and "b" (at the label "right") fill a node each.
+class Gate : public testing::Test {
+ protected:
+  Gate() {
+    driver.join("n1");
+    driver.join("n2");
+    driver.apply({labels_of("n1", {"left"}), labels_of("n2", {"right"})});
+    driver.apply({a_service("a").cpu(800), a_service("b").cpu(800),
+                  a_deployment("d", {a_run("a").label("left"), a_run("b").label("right")})});
+  }
+
+  void swap() { driver.apply({labels_of("n1", {"right"}), labels_of("n2", {"left"})}); }
+
+  Driver driver;
+};
+
+TEST_F(Gate, AStartWaitsForTheRoomThatAnotherIsLeaving) {
+  driver.agent("n1").stops_slowly = true;
+  driver.apply({a_service("c").cpu(800),
+                a_deployment("d", {a_run("b").label("right"), a_run("c").label("left")})});
+  EXPECT_EQ(driver.place_of(key_of("c")), "n1/crun");
+  EXPECT_FALSE(driver.runs("n1", key_of("c")));
+  EXPECT_EQ(driver.status_of(key_of("c")), "activating");
+
+  driver.agent("n1").drop(kA);
+  driver.report_changes("n1");
+  EXPECT_EQ(driver.first().commands.size(), 1u);
+  EXPECT_EQ(driver.status_of(key_of("c")), "active");
+}
+
+TEST_F(Gate, WhatFitsBesideTheLeavingOneStartsAtOnce) {
+  driver.agent("n1").stops_slowly = true;
+  driver.apply({a_service("c").cpu(200),
+                a_deployment("d", {a_run("b").label("right"), a_run("c").label("left")})});
+  EXPECT_EQ(driver.status_of(key_of("c")), "active");
+}
+
+TEST_F(Gate, AnUpdateThatNeedsMoreRoomWaitsAndTheOldVersionRunsOn) {
+  driver.apply({a_service("a").cpu(400), a_service("c").cpu(600),
+                a_deployment("d", {a_run("a").label("left"), a_run("c").label("left")})});
+  driver.agent("n1").stops_slowly = true;
+  driver.apply({a_service("c").version("2").cpu(900),
+                a_deployment("d", {a_run("c").version("2").label("left")})});
+  EXPECT_EQ(driver.agent("n1").statuses.at(key_of("c")).version, "1");
+  const CallId call = driver.erase("Item", "c@1");
+  EXPECT_TRUE(driver.reply_to<Error>(call)) << "it is still running";
+
+  driver.agent("n1").drop(kA);
+  driver.report_changes("n1");
+  EXPECT_EQ(driver.agent("n1").statuses.at(key_of("c")).version, "2");
+}
+
+TEST_F(Gate, ASwapOfTwoMovesDoesNotDeadlock) {
+  swap();
+  EXPECT_EQ(driver.place_of(kA), "n2/crun");
+  EXPECT_EQ(driver.place_of(kB), "n1/crun");
+  EXPECT_EQ(driver.status_of(kA), "active");
+  EXPECT_EQ(driver.status_of(kB), "active");
+  EXPECT_FALSE(driver.runs("n1", kA) || driver.runs("n2", kB));
+}
+
+TEST_F(Gate, InASwapTheLaterScheduledStopsFirstAndTheEarlierMovesWithoutAGap) {
+  driver.agent("n2").stops_slowly = true;
+  swap();
+  EXPECT_TRUE(driver.record(kB).leaving->stop_first);
+  EXPECT_FALSE(driver.record(kA).leaving->stop_first);
+  EXPECT_TRUE(driver.runs("n1", kA));
+  EXPECT_FALSE(driver.runs("n2", kA));
+  driver.agent("n2").drop(kB);
+  driver.report_changes("n2");
+  EXPECT_EQ(driver.status_of(kA), "active");
+  EXPECT_EQ(driver.status_of(kB), "active");
+}
+
+TEST_F(Gate, InASwapPriorityDecidesWhoStopsFirst) {
+  driver.apply(
+      {a_deployment("d", {a_run("a").label("left"), a_run("b").label("right").priority(5)})});
+  driver.agent("n1").stops_slowly = true;
+  swap();
+  EXPECT_TRUE(driver.record(kA).leaving->stop_first);
+  EXPECT_FALSE(driver.record(kB).leaving->stop_first);
+}
+
+TEST_F(Gate, ARingOfThreeDoesNotDeadlock) {
+  driver.join("n3");
+  driver.apply({labels_of("n3", {"third"})});
+  driver.apply({a_service("c").cpu(800), a_deployment("e", {a_run("c").label("third")})});
+  driver.apply({labels_of("n1", {"third"}), labels_of("n2", {"left"}), labels_of("n3", {"right"})});
+  EXPECT_EQ(driver.status_of(kA), "active");
+  EXPECT_EQ(driver.status_of(kB), "active");
+  EXPECT_EQ(driver.status_of(key_of("c")), "active");
+  for (const auto& [key, record] : driver.durable().instances) EXPECT_FALSE(record.leaving);
+}
+
+TEST_F(Gate, RoomThatTheSystemGivesBackIsUsedAtOnce) {
+  driver.apply({a_service("a").cpu(200)});
+  driver.agent("n1").usage = model::Usage{Dmips{300}, Bytes{}};
+  driver.agent("n1").stops_slowly = true;
+  driver.heartbeat("n1");
+  driver.apply({a_service("c").cpu(600),
+                a_deployment("d", {a_run("a").label("right"), a_run("b").label("right"),
+                                   a_run("c").label("left")})});
+  EXPECT_EQ(driver.status_of(kA), "active");
+  EXPECT_FALSE(driver.runs("n1", key_of("c")));
+
+  driver.agent("n1").usage = model::Usage{};
+  driver.heartbeat("n1");
+  EXPECT_EQ(driver.status_of(key_of("c")), "active");
+}
+
+}  // namespace
+}  // namespace berth::control

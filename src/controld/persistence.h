@@ -1,0 +1,20 @@
+#pragma once
+
+#include <vector>
+
+#include "base/result.h"
+#include "control/durable.h"
+#include "control/events.h"
+#include "store/store.h"
+
+// The controller's records as the store keeps them: key = table name, '/', the write's key; value =
+// the encoded record. What a record is keyed by in memory is read from the record itself.
+namespace berth::controld {
+
+std::vector<store::Change> to_changes(const std::vector<control::Write>& writes);
+
+// Everything that was committed. A record that cannot be read is an error that names its key:
+// running on with a part of what was promised would be worse.
+Result<control::Durable> load(const store::Store& store);
+
+}  // namespace berth::controld

@@ -1,0 +1,117 @@
+#include "controld/persistence.h"
+
+#include <gtest/gtest.h>
+
+#include "store/memory/memory_store.h"
+
+namespace berth::controld {
+namespace {
+
+using control::Durable;
+using control::Table;
+using control::Write;
+
+model::Item an_item() {
+  model::Item item;
+  item.id = model::ItemId("telemetry");
+  item.version = "1.2.0";
+  item.images.push_back({.platform = {}, .runtimes = {}, .form = model::OciImage{"images/t:1.2"}});
+  item.quotas.cpu = Dmips(1000);
+  return item;
+}
+
+Durable a_state() {
+  Durable state;
+  const model::Item item = an_item();
+  state.items[model::key_of(item)] = item;
+  state.deployments["base"] = {.name = "base", .run = {}};
+  model::NodeConfig config;
+  config.name = "edge";
+  config.labels = {"zone=edge"};
+  state.node_configs["edge"] = config;
+  model::NodeRecord node;
+  node.id = model::NodeId("n1");
+  node.info.capacity = {Dmips(10'000), Bytes(1 << 30)};
+  state.nodes[node.id] = node;
+  model::InstanceRecord instance;
+  instance.key = {item.id, model::SubjectId("vehicle"), 3};
+  instance.version = item.version;
+  instance.phase = model::Phase::Placed;
+  instance.place = {node.id, model::RuntimeId("runc")};
+  instance.uid = 20'000;
+  state.instances[instance.key] = instance;
+  state.groups[item.id] = {item.id, 20'001};
+  state.freed_uids[7] = {7, 20'005};
+  state.counters = {
+      .epoch = 1, .revision = 42, .next_uid = 20'006, .next_gid = 20'002, .next_freed = 8};
+  return state;
+}
+
+std::vector<Write> all_of(const Durable& state) {
+  std::vector<Write> writes;
+  for (const auto& [key, item] : state.items) {
+    writes.push_back({Table::Items, to_string(key), item});
+  }
+  for (const auto& [key, record] : state.deployments) {
+    writes.push_back({Table::Deployments, key, record});
+  }
+  for (const auto& [key, record] : state.node_configs) {
+    writes.push_back({Table::NodeConfigs, key, record});
+  }
+  for (const auto& [key, record] : state.nodes) {
+    writes.push_back({Table::Nodes, key.value(), record});
+  }
+  for (const auto& [key, record] : state.instances) {
+    writes.push_back({Table::Instances, to_string(key), record});
+  }
+  for (const auto& [key, record] : state.groups) {
+    writes.push_back({Table::Groups, key.value(), record});
+  }
+  for (const auto& [key, record] : state.freed_uids) {
+    writes.push_back({Table::FreedUids, std::to_string(key), record});
+  }
+  writes.push_back({Table::Counters, "", state.counters});
+  return writes;
+}
+
+TEST(ControllerPersistence, WhatWasWrittenIsLoaded) {
+  store::MemoryDisk disk;
+  store::MemoryStore store(disk);
+  ASSERT_TRUE(store.commit(to_changes(all_of(a_state()))));
+  const Result<Durable> loaded = load(store);
+  ASSERT_TRUE(loaded) << loaded.error().message;
+  EXPECT_EQ(*loaded, a_state());
+}
+
+TEST(ControllerPersistence, AnEmptyStoreIsAnEmptyState) {
+  store::MemoryDisk disk;
+  const Result<Durable> loaded = load(store::MemoryStore(disk));
+  ASSERT_TRUE(loaded);
+  EXPECT_EQ(*loaded, Durable{});
+}
+
+TEST(ControllerPersistence, AKeyIsItsTableAndItsName) {
+  const auto changes = to_changes({{Table::FreedUids, "7", std::nullopt}});
+  EXPECT_EQ(changes, (std::vector<store::Change>{{"freed_uids/7", std::nullopt}}));
+}
+
+TEST(ControllerPersistence, WhatWasErasedIsGone) {
+  store::MemoryDisk disk;
+  store::MemoryStore store(disk);
+  ASSERT_TRUE(store.commit(to_changes(all_of(a_state()))));
+  ASSERT_TRUE(store.commit(to_changes({{Table::Nodes, "n1", std::nullopt}})));
+  EXPECT_TRUE(load(store)->nodes.empty());
+}
+
+TEST(ControllerPersistence, ADamagedRecordIsAnErrorThatNamesIt) {
+  store::MemoryDisk disk;
+  store::MemoryStore store(disk);
+  ASSERT_TRUE(store.commit({{"nodes/n1", "{\"id\":"}}));
+  const Result<Durable> loaded = load(store);
+  ASSERT_FALSE(loaded);
+  EXPECT_EQ(loaded.error().code, Code::Damaged);
+  EXPECT_NE(loaded.error().message.find("nodes/n1"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace berth::controld

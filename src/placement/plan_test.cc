@@ -1,0 +1,137 @@
+#include "placement/plan.h"
+
+#include <gtest/gtest.h>
+
+#include "placement/testing.h"
+
+namespace berth::placement {
+namespace {
+
+NodeView& view(Snapshot& snapshot, const char* id) {
+  for (NodeView& node : snapshot.nodes) {
+    if (node.id == model::NodeId{id}) return node;
+  }
+  CHECK(false, "the test names a node that is there");
+}
+
+TEST(Plan, AnUnreachableNodeKeepsWhatItRunsButGetsNothingNew) {
+  const model::Manifest manifest{an_item("a").asking_cpu(10), a_run("a", {.instances = 2}),
+                                 a_node("n1").with_cpu(100), a_node("n2").running("a", 0)};
+  Snapshot snapshot = snapshot_of(manifest);
+  view(snapshot, "n2").reachability = Reachability::Unreachable;
+  const Plan plan = make_plan(snapshot, {});
+  EXPECT_EQ(place_of(plan, key("a", 0)), "n2/p");
+  EXPECT_EQ(place_of(plan, key("a", 1)), "n1/p");
+}
+
+TEST(Plan, ALostNodeLosesWhatItRuns) {
+  const model::Manifest manifest{an_item("a").asking_cpu(10), a_run("a"),
+                                 a_node("n1").with_cpu(100), a_node("n2").running("a", 0)};
+  Snapshot snapshot = snapshot_of(manifest);
+  view(snapshot, "n2").reachability = Reachability::Lost;
+  const Plan plan = make_plan(snapshot, {});
+  ASSERT_EQ(plan.placements.size(), 1U);
+  EXPECT_EQ(plan.placements[0].action, Action::Move);
+  EXPECT_EQ(plan.placements[0].from, (model::Place{model::NodeId{"n2"}, model::RuntimeId{"p"}}));
+}
+
+TEST(Plan, AnUnreachableNodeInErrorKeepsNothing) {
+  const model::Manifest manifest{an_item("a"), a_run("a"), a_node("n1"),
+                                 a_node("n2").running("a", 0)};
+  Snapshot snapshot = snapshot_of(manifest);
+  NodeView& node = view(snapshot, "n2");
+  model::NodeInfo failed = *node.info;
+  failed.state = model::NodeState::Error;
+  node.info = &failed;
+  node.reachability = Reachability::Unreachable;
+  EXPECT_EQ(place_of(make_plan(snapshot, {}), key("a")), "n1/p");
+}
+
+TEST(Plan, AResourceNamedTwiceTakesOneUnit) {
+  const model::Manifest manifest{an_item("a").sharing({"camera", "camera"}),
+                                 a_run("a", {.instances = 2}),
+                                 a_node("n1").with_resource("camera", 2)};
+  EXPECT_TRUE(plan_of(manifest).refused.empty());
+}
+
+TEST(Plan, OfTwoCopiesTheSmallerPlaceCountsInAnyOrder) {
+  const model::Document n1 = a_node("n1").with_cpu(100).running("a", 0);
+  const model::Document n2 = a_node("n2").running("a", 0);
+  EXPECT_EQ(place_of(plan_of({an_item("a"), a_run("a"), n1, n2}), key("a")), "n1/p");
+  EXPECT_EQ(place_of(plan_of({an_item("a"), a_run("a"), n2, n1}), key("a")), "n1/p");
+}
+
+TEST(Plan, AnIndexThatIsBoundToAVanishedRuntimeIsNotTakenAgain) {
+  const model::Manifest manifest{an_item("a").of_type(model::ItemType::Component),
+                                 a_run("a", {.instances = std::nullopt}), a_node("n1")};
+  Snapshot snapshot = snapshot_of(manifest);
+  snapshot.bound.emplace(key("a", 0), model::Place{model::NodeId{"n0"}, model::RuntimeId{"p"}});
+  EXPECT_EQ(place_of(make_plan(snapshot, {}), key("a", 1)), "n1/p");
+}
+
+TEST(Plan, AnIndexComesBackWithItsRuntime) {
+  const model::Manifest manifest{an_item("a").of_type(model::ItemType::Component),
+                                 a_run("a", {.instances = std::nullopt}), a_node("n1"),
+                                 a_node("n2")};
+  Snapshot snapshot = snapshot_of(manifest);
+  snapshot.bound.emplace(key("a", 0), model::Place{model::NodeId{"n2"}, model::RuntimeId{"p"}});
+  const Plan plan = make_plan(snapshot, {});
+  EXPECT_EQ(place_of(plan, key("a", 0)), "n2/p");
+  EXPECT_EQ(place_of(plan, key("a", 1)), "n1/p");
+}
+
+TEST(Plan, APinnedInstanceOfAnUnknownNodeIsRefusedAndLeftAlone) {
+  const model::Manifest manifest{an_item("a").pinned(), a_run("a"), a_node("n1")};
+  Snapshot snapshot = snapshot_of(manifest);
+  const model::Place gone{model::NodeId{"n0"}, model::RuntimeId{"p"}};
+  snapshot.present.emplace(key("a"), Present{gone, "1", {}});
+  for (const Mode mode : {Mode::Run, Mode::RebalanceFull}) {
+    const Plan plan = make_plan(snapshot, {.mode = mode});
+    ASSERT_NE(refusal_of(plan, key("a")), nullptr);
+    EXPECT_EQ(refusal_of(plan, key("a"))->reason, Reason::NoConnectedNodes);
+    EXPECT_TRUE(refusal_of(plan, key("a"))->left_running);
+    EXPECT_TRUE(plan.stops.empty());
+  }
+  EXPECT_EQ(place_of(make_plan(snapshot, {.mode = Mode::Replan}), key("a")), "n1/p");
+}
+
+TEST(Plan, ReasonsAreTheSameWithoutVerdicts) {
+  const model::Manifest manifest{an_item("a").asking_cpu(2000), a_run("a"), a_node("n1")};
+  const Plan brief = plan_of(manifest, {.verdicts = Verdicts::ReasonOnly});
+  ASSERT_EQ(brief.refused.size(), 1U);
+  EXPECT_EQ(brief.refused[0].reason, Reason::InsufficientCpu);
+  EXPECT_TRUE(brief.refused[0].nodes.empty());
+}
+
+TEST(Plan, OnlyWhatIsDoneChangesAnything) {
+  const model::Manifest kept{an_item("a"), a_run("a"), a_node("n1").running("a", 0)};
+  EXPECT_FALSE(changes_anything(plan_of(kept)));
+  const model::Manifest refused{an_item("a").asking_cpu(2000), a_run("a"), a_node("n1")};
+  EXPECT_FALSE(changes_anything(plan_of(refused)));
+  const model::Manifest started{an_item("a"), a_run("a"), a_node("n1")};
+  EXPECT_TRUE(changes_anything(plan_of(started)));
+  const model::Manifest stopped{a_node("n1").running("a", 0)};
+  EXPECT_TRUE(changes_anything(plan_of(stopped)));
+}
+
+TEST(Plan, TheLoadBeforeIsWhatRunsAsksFor) {
+  const model::Manifest manifest{an_item("a").asking_cpu(300), a_run("a"),
+                                 an_item("b").asking_cpu(70), a_node("n1").running("b", 0)};
+  const Plan plan = plan_of(manifest);
+  ASSERT_EQ(plan.nodes.size(), 1U);
+  EXPECT_EQ(plan.nodes[0].before.cpu, Dmips{70});
+  EXPECT_EQ(plan.nodes[0].reserved.cpu, Dmips{300});
+  EXPECT_EQ(plan.nodes[0].available.cpu, Dmips{700});
+}
+
+TEST(Plan, HostileAmountsAreRefusedNotWrapped) {
+  constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
+  const model::Manifest manifest{an_item("a").asking_cpu(kMost), a_run("a", {.instances = 3}),
+                                 a_node("n1").with_cpu(kMost)};
+  const Plan plan = plan_of(manifest);
+  EXPECT_EQ(plan.placements.size(), 1U);
+  EXPECT_EQ(plan.refused.size(), 2U);
+}
+
+}  // namespace
+}  // namespace berth::placement

@@ -1,0 +1,114 @@
+#include "sim/agent_host.h"
+
+#include <fmt/format.h>
+
+#include "agentd/persistence.h"
+#include "base/check.h"
+#include "sim/describe.h"
+
+namespace berth::sim {
+namespace {
+
+void apply(const agent::Write& write, agent::Restored& memory) {
+  if (const auto* acted = std::get_if<agent::WriteActed>(&write)) {
+    memory.acted = acted->acted;
+  } else if (const auto& wanted = std::get<agent::WriteWanted>(write); wanted.record) {
+    memory.wanted.insert_or_assign(wanted.key, *wanted.record);
+  } else {
+    memory.wanted.erase(wanted.key);
+  }
+}
+
+}  // namespace
+
+AgentHost::AgentHost(Stage& stage, Random random, const model::Node& node, Network& network,
+                     Checker& watch)
+    : Daemon(stage, node.id.value(), random),
+      node_(node.id),
+      network_(network),
+      watch_(watch),
+      machine_(stage, node.id, node.info, random_.fork(),
+               [this](agent::Event event) { post(std::move(event)); }) {}
+
+void AgentHost::crash(Duration down) {
+  if (!up()) return;
+  ++stage_.counts.agent_crashes;
+  kill_for(down);
+}
+
+void AgentHost::reboot(Duration down) {
+  ++stage_.counts.reboots;
+  stage_.trace.line(stage_.now(), name_, "! loses power");
+  machine_.power_cut();
+  kill_for(down);
+}
+
+void AgentHost::boot() {
+  Result<agent::Restored> loaded = agentd::load(disk_.store());
+  CHECK(loaded.has_value(), loaded ? "" : loaded.error().message);
+  if (stage_.sabotage == Sabotage::ForgetOnRestart && !loaded->wanted.empty()) {
+    loaded->wanted.erase(loaded->wanted.begin());
+  }
+  watch_.agent_loaded(node_, *loaded);
+  memory_ = *loaded;
+  machine_.agent_restarted();
+  core_.emplace(agent::Config{.node = node_, .boot_id = fmt::format("{}#{}", name_, ++boots_)},
+                std::move(*loaded));
+  post(agent::NodeObserved{machine_.info()});
+  network_.agent_started(node_);
+}
+
+void AgentHost::died() {
+  core_.reset();
+  network_.agent_died(node_);
+}
+
+agent::Effects AgentHost::step_core(Time now, std::span<const agent::Event> batch) {
+  ++stage_.counts.agent_steps;
+  for (const agent::Event& event : batch) {
+    stage_.trace.line(stage_.now(), name_, "< {}", describe(event));
+  }
+  agent::Effects effects = core_->step(now, batch);
+  for (const agent::Note& note : effects.notes) {
+    stage_.trace.line(stage_.now(), name_, "{} {}", note.about, note.what);
+  }
+  for (const agent::Write& write : effects.writes) apply(write, memory_);
+  watch_.agent_stepped(node_, effects);
+  return effects;
+}
+
+std::vector<store::Change> AgentHost::changes_of(const agent::Effects& effects) {
+  return agentd::to_changes(effects.writes);
+}
+
+void AgentHost::committed(const agent::Effects& effects) { watch_.agent_committed(node_, effects); }
+
+void AgentHost::perform(const agent::Effects& effects) {
+  for (const agent::Action& action : effects.actions) act(action);
+  for (const model::Report& report : effects.reports) {
+    stage_.trace.line(stage_.now(), name_, "> {}", describe(report));
+    network_.send(node_, report);
+  }
+  if (stage_.sabotage == Sabotage::StopHealthy && stage_.counts.agent_steps % 50 == 0) {
+    stop_something_healthy();
+  }
+}
+
+void AgentHost::act(const agent::Action& action) {
+  stage_.trace.line(stage_.now(), name_, "> {}", describe(action));
+  watch_.acting(node_, action);
+  if (stage_.sabotage == Sabotage::DropStops && std::holds_alternative<agent::Stop>(action)) return;
+  if (stage_.sabotage == Sabotage::DropStarts && std::holds_alternative<agent::Start>(action)) {
+    return;
+  }
+  machine_.perform(action);
+}
+
+void AgentHost::stop_something_healthy() {
+  for (const auto& [key, run] : machine_.runs()) {
+    if (run.state != Run::State::Running || run.preinstalled) continue;
+    return act(agent::Stop{key.first, run.spec.runtime, key.second, 10s});
+  }
+}
+
+}  // namespace berth::sim

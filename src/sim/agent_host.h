@@ -1,0 +1,47 @@
+#pragma once
+
+#include <optional>
+
+#include "agent/agent.h"
+#include "sim/checker.h"
+#include "sim/daemon.h"
+#include "sim/machine.h"
+#include "sim/network.h"
+
+namespace berth::sim {
+
+// A node: its machine and the agent's process on it.
+class AgentHost : public Daemon<agent::Event, agent::Effects> {
+ public:
+  AgentHost(Stage& stage, Random random, const model::Node& node, Network& network, Checker& watch);
+
+  // The agent's process dies and comes back; what runs goes on running.
+  void crash(Duration down);
+  // Power is lost: agent and runs are gone, the disk is as it was.
+  void reboot(Duration down);
+
+  Machine& machine() { return machine_; }
+  const Machine& machine() const { return machine_; }
+  // What the agent has been told and believes, as its writes say.
+  const agent::Restored& memory() const { return memory_; }
+
+ private:
+  void boot() override;
+  void died() override;
+  agent::Effects step_core(Time now, std::span<const agent::Event> batch) override;
+  std::vector<store::Change> changes_of(const agent::Effects& effects) override;
+  void committed(const agent::Effects& effects) override;
+  void perform(const agent::Effects& effects) override;
+  void act(const agent::Action& action);
+  void stop_something_healthy();
+
+  model::NodeId node_;
+  Network& network_;
+  Checker& watch_;
+  Machine machine_;
+  std::optional<agent::Agent> core_;
+  agent::Restored memory_;
+  std::uint64_t boots_ = 0;
+};
+
+}  // namespace berth::sim

@@ -1,0 +1,53 @@
+#pragma once
+
+#include <functional>
+#include <string>
+#include <string_view>
+
+#include "agent/events.h"
+#include "base/time.h"
+#include "control/durable.h"
+#include "control/events.h"
+
+namespace berth::sim {
+
+class World;
+
+// Something that must never be, and was.
+struct Violation {
+  Time when{};
+  std::string checker;
+  std::string what;
+};
+
+// Watches a simulated world and says when a promise is broken. Each method is a moment at which a
+// checker may look; most look at few of them.
+class Checker {
+ public:
+  virtual ~Checker() = default;
+
+  // A process has read its store and begins.
+  virtual void controller_loaded(const control::Durable&) {}
+  virtual void agent_loaded(const model::NodeId&, const agent::Restored&) {}
+  // A core has stepped; nothing of it is durable or done yet.
+  virtual void controller_stepped(const control::Effects&) {}
+  virtual void agent_stepped(const model::NodeId&, const agent::Effects&) {}
+  // The batch of the last step is durable.
+  virtual void controller_committed(const control::Effects&) {}
+  virtual void agent_committed(const model::NodeId&, const agent::Effects&) {}
+  // An effect is about to be performed.
+  virtual void sending(const control::Outgoing&) {}
+  virtual void replying(const control::Reply&) {}
+  virtual void acting(const model::NodeId&, const agent::Action&) {}
+  // A user calls the controller.
+  virtual void called(const control::Event&) {}
+  // Every virtual second.
+  virtual void ticked() {}
+  // Faults have stopped and all is as desired; and then everything has had its time to rest.
+  virtual void settled() {}
+  virtual void rested() {}
+};
+
+using Violate = std::function<void(std::string_view checker, std::string what)>;
+
+}  // namespace berth::sim

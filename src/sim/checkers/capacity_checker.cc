@@ -1,0 +1,82 @@
+#include <map>
+
+#include "control/controller.h"
+#include "sim/checkers/account.h"
+#include "sim/checkers/checkers.h"
+#include "sim/world.h"
+
+namespace berth::sim {
+namespace {
+
+// A pinned service that no longer fits beside others is left alone and keeps its room, which is why
+// an excess counts only if it is there without such services too.
+enum class Pinned { Counted, LeftOut };
+
+bool counts(const model::Item& item, Pinned pinned) {
+  return pinned == Pinned::Counted || item.balancing == model::Balancing::Enabled;
+}
+
+class CapacityChecker : public Checker {
+ public:
+  CapacityChecker(const World& world, Violate violate)
+      : world_(world), violate_(std::move(violate)) {}
+
+  void controller_loaded(const control::Durable&) override { commanded_.clear(); }
+
+  void controller_stepped(const control::Effects& effects) override {
+    if (effects.writes.empty() || !decided(Pinned::Counted)) return;
+    if (const auto what = decided(Pinned::LeftOut)) violate_("capacity", "decided on " + *what);
+  }
+
+  // A start waits until what leaves the node has made room, so what is commanded always fits.
+  void sending(const control::Outgoing& outgoing) override {
+    note(outgoing.command, commanded_[outgoing.node]);
+    if (!commanded(outgoing.node, Pinned::Counted)) return;
+    if (const auto what = commanded(outgoing.node, Pinned::LeftOut)) {
+      violate_("capacity", "commanded to " + outgoing.node.value() + ": " + *what);
+    }
+  }
+
+ private:
+  using Specs = std::map<model::InstanceKey, model::InstanceSpec>;
+
+  std::optional<std::string> decided(Pinned pinned) const {
+    const control::Durable& durable = world_.controller()->durable();
+    Account account(durable);
+    for (const auto& [key, instance] : durable.instances) {
+      if (!instance.place) continue;
+      const auto item = durable.items.find({key.item, instance.version});
+      const bool taken = item != durable.items.end() && counts(item->second, pinned);
+      if (taken) account.take(*instance.place, item->second);
+    }
+    return account.excess();
+  }
+
+  std::optional<std::string> commanded(const model::NodeId& node, Pinned pinned) const {
+    Account account(world_.controller()->durable());
+    for (const auto& [each, specs] : commanded_) {
+      for (const auto& [key, spec] : specs) {
+        if (counts(spec.item, pinned)) account.take({each, spec.runtime}, spec.item);
+      }
+    }
+    return account.excess_on(node);
+  }
+
+  static void note(const model::Command& command, Specs& specs) {
+    if (!command.base) specs.clear();
+    for (const model::InstanceKey& key : command.stop) specs.erase(key);
+    for (const model::InstanceSpec& spec : command.run) specs.insert_or_assign(spec.key, spec);
+  }
+
+  const World& world_;
+  Violate violate_;
+  std::map<model::NodeId, Specs> commanded_;
+};
+
+}  // namespace
+
+CheckerPtr capacity_checker(const World& world, Violate violate) {
+  return std::make_unique<CapacityChecker>(world, std::move(violate));
+}
+
+}  // namespace berth::sim

@@ -1,0 +1,36 @@
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "sim/checker.h"
+
+// The invariants of a unit, one per file; `all_checkers` is their list.
+namespace berth::sim {
+
+using CheckerPtr = std::unique_ptr<Checker>;
+
+// What is decided for a node, and what it is commanded to run, fits into what it has.
+CheckerPtr capacity_checker(const World& world, Violate violate);
+// A uid, a gid and a unit of a shared resource have one holder, an instance one place.
+CheckerPtr single_owner_checker(const World& world, Violate violate);
+// An instance runs at most once on reachable nodes, beyond the hand-over.
+CheckerPtr single_copy_checker(const World& world, Violate violate);
+// What is loaded after a crash is what was in memory at the last durable step.
+CheckerPtr durable_checker(const World& world, Violate violate);
+// What is shown as active runs, where and as it is shown.
+CheckerPtr status_truth_checker(const World& world, Violate violate);
+// Once faults have stopped all is as desired, and then nothing happens any more.
+CheckerPtr convergence_checker(const World& world, Violate violate);
+// No run that is healthy and still wanted is stopped.
+CheckerPtr needless_stop_checker(const World& world, Violate violate);
+// Every call is answered, and an accepted apply is finished in time.
+CheckerPtr answer_checker(const World& world, Violate violate);
+
+std::vector<CheckerPtr> all_checkers(const World& world, const Violate& violate);
+
+// What keeps the world from being as desired; empty = converged.
+std::vector<std::string> unsettled(const World& world);
+
+}  // namespace berth::sim

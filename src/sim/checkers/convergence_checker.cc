@@ -1,0 +1,180 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+
+#include "control/controller.h"
+#include "sim/checkers/checkers.h"
+#include "sim/world.h"
+
+namespace berth::sim {
+namespace {
+
+using model::InstanceKey;
+using model::InstanceState;
+
+// Compares what is desired with what is decided, shown and real.
+class Comparison {
+ public:
+  explicit Comparison(const World& world)
+      : world_(world),
+        durable_(world.controller()->durable()),
+        statuses_(world.controller()->statuses()) {}
+
+  std::vector<std::string> run() {
+    for (const auto& [name, deployment] : durable_.deployments) {
+      for (const model::RunRequest& request : deployment.run) compare(request);
+    }
+    compare_statuses();
+    compare_nodes();
+    return std::move(complaints_);
+  }
+
+ private:
+  template <class... Args>
+  void complain(fmt::format_string<Args...> format, Args&&... args) {
+    complaints_.push_back(fmt::format(format, std::forward<Args>(args)...));
+  }
+
+  void compare(const model::RunRequest& request) {
+    for (std::uint32_t index = 0; index < request.instances.value_or(0); ++index) {
+      compare(request, {request.item, request.subject, index});
+    }
+    if (request.instances) return;
+    for (const auto& [key, record] : durable_.instances) {
+      const bool asked = key.item == request.item && key.subject == request.subject;
+      if (asked && record.phase != model::Phase::Cached) compare(request, key);
+    }
+  }
+
+  void compare(const model::RunRequest& request, const InstanceKey& key) {
+    desired_.insert(key);
+    const auto record = durable_.instances.find(key);
+    const auto status = statuses_.find(key);
+    if (record == durable_.instances.end() || record->second.phase == model::Phase::Cached) {
+      return complain("{} is desired and not decided", to_string(key));
+    }
+    if (status == statuses_.end()) return complain("{} has no status", to_string(key));
+    if (record->second.leaving) complain("{} is still leaving", to_string(key));
+    if (!request.version.empty() && record->second.version != request.version) {
+      complain("{} is {}, not {}", to_string(key), record->second.version, request.version);
+    }
+    if (record->second.phase == model::Phase::Waiting) return compare_waiting(status->second);
+    compare_placed(record->second, status->second);
+  }
+
+  void compare_waiting(const model::InstanceStatus& status) {
+    if (status.state != InstanceState::Failed || status.problem.reason.empty()) {
+      complain("{} waits, is shown {} and gives no reason", to_string(status.key),
+               to_string(status.state));
+    }
+  }
+
+  void compare_placed(const model::InstanceRecord& record, const model::InstanceStatus& status) {
+    const std::string name = to_string(record.key);
+    const auto item = durable_.items.find({record.key.item, record.version});
+    if (item == durable_.items.end()) return complain("{} has no item", name);
+    const bool ends = item->second.restart.mode != model::RestartMode::Always;
+    const bool ended =
+        status.state == InstanceState::Inactive || (ends && status.state == InstanceState::Failed);
+    if (ends && ended) return;
+    if (!item->second.args.empty()) complain("{} is not done yet", name);
+    if (status.state != InstanceState::Active || status.unverified) {
+      complain("{} is shown {}{} {}", name, to_string(status.state),
+               status.unverified ? " unverified" : "", status.problem.reason);
+    }
+    if (status.place != record.place || status.version != record.version) {
+      complain("{} is shown elsewhere or in another version", name);
+    }
+    running_.insert({record.key, record.place->node});
+  }
+
+  void compare_statuses() {
+    for (const auto& [key, status] : statuses_) {
+      const auto record = durable_.instances.find(key);
+      const bool preinstalled = record != durable_.instances.end() && record->second.preinstalled;
+      if (!desired_.contains(key) && !preinstalled) {
+        complain("{} is shown and not desired", to_string(key));
+      }
+    }
+  }
+
+  void compare_nodes() {
+    std::set<std::pair<InstanceKey, model::NodeId>> found;
+    for (const auto& [node, host] : world_.agents()) {
+      if (!host->up() || !world_.network().connected(node)) {
+        complain("{} is not connected", node.value());
+      }
+      for (const auto& [key, run] : host->machine().runs()) {
+        if (run.preinstalled) continue;
+        const bool counts = run.state == Run::State::Running &&
+                            running_.contains({key.first, node}) &&
+                            run.spec.item.version == version_of(key.first);
+        if (!counts || !found.emplace(key.first, node).second) {
+          complain("{}@{} runs on {}, and should not", to_string(key.first), run.spec.item.version,
+                   node.value());
+        }
+      }
+    }
+    for (const auto& [key, node] : running_) {
+      if (!found.contains({key, node}))
+        complain("{} does not run on {}", to_string(key), node.value());
+    }
+  }
+
+  std::string version_of(const InstanceKey& key) const {
+    return durable_.instances.at(key).version;
+  }
+
+  const World& world_;
+  const control::Durable& durable_;
+  const std::map<InstanceKey, model::InstanceStatus> statuses_;
+  std::set<InstanceKey> desired_;
+  std::set<std::pair<InstanceKey, model::NodeId>> running_;
+  std::vector<std::string> complaints_;
+};
+
+class ConvergenceChecker : public Checker {
+ public:
+  ConvergenceChecker(const World& world, Violate violate)
+      : world_(world), violate_(std::move(violate)) {}
+
+  void settled() override { at_rest_ = true; }
+
+  void controller_stepped(const control::Effects& effects) override {
+    if (at_rest_ && !effects.writes.empty()) violate("the controller writes at rest");
+  }
+  void agent_stepped(const model::NodeId& node, const agent::Effects& effects) override {
+    if (at_rest_ && !effects.writes.empty()) violate(node.value() + " writes at rest");
+  }
+  void acting(const model::NodeId& node, const agent::Action& action) override {
+    if (!at_rest_ || std::holds_alternative<agent::CheckHealth>(action)) return;
+    violate(node.value() + " starts, stops or lists at rest");
+  }
+  void rested() override {
+    for (const std::string& complaint : unsettled(world_)) violate(complaint);
+  }
+
+ private:
+  void violate(const std::string& what) { violate_("convergence", what); }
+
+  const World& world_;
+  Violate violate_;
+  bool at_rest_ = false;
+};
+
+}  // namespace
+
+std::vector<std::string> unsettled(const World& world) {
+  if (world.controller() == nullptr) return {"the controller is down"};
+  return Comparison(world).run();
+}
+
+CheckerPtr convergence_checker(const World& world, Violate violate) {
+  return std::make_unique<ConvergenceChecker>(world, std::move(violate));
+}
+
+}  // namespace berth::sim

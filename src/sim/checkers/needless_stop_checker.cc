@@ -1,0 +1,92 @@
+#include <fmt/format.h>
+
+#include <map>
+#include <set>
+
+#include "control/controller.h"
+#include "sim/checkers/checkers.h"
+#include "sim/world.h"
+
+namespace berth::sim {
+namespace {
+
+// A run that has been up for so long is known to its agent, unless its runtime hangs.
+constexpr Duration kKnown = 15s;
+// For so long after a runtime has hung an agent may act on what it had to assume.
+constexpr Duration kAssumptions = 180s;
+
+class NeedlessStopChecker : public Checker {
+ public:
+  NeedlessStopChecker(const World& world, Violate violate)
+      : world_(world), violate_(std::move(violate)) {}
+
+  void controller_loaded(const control::Durable&) override { commanded_.clear(); }
+
+  // The agent stops only what it is no longer told to run.
+  void acting(const model::NodeId& node, const agent::Action& action) override {
+    const auto* stop = std::get_if<agent::Stop>(&action);
+    if (stop == nullptr) return;
+    const AgentHost& host = *world_.agents().at(node);
+    const auto run = host.machine().runs().find({stop->key, stop->run});
+    if (run == host.machine().runs().end() || !is_healthy(host.machine(), run->second)) return;
+    const auto wanted = host.memory().wanted.find(stop->key);
+    if (wanted == host.memory().wanted.end()) return;
+    const model::WantedRecord& record = wanted->second;
+    if (record.generation != stop->run.generation || record.finished) return;
+    if (!model::runs_the_same(record.spec, run->second.spec)) return;
+    violate_("needless stop", fmt::format("{} stops {}, which is healthy and wanted", node.value(),
+                                          to_string(stop->key)));
+  }
+
+  // The controller commands only to stop what is decided to be elsewhere, other or nowhere.
+  void sending(const control::Outgoing& outgoing) override {
+    Specs& specs = commanded_[outgoing.node];
+    const Specs before = specs;
+    note(outgoing.command, specs);
+    for (const auto& [key, spec] : before) {
+      const auto now = specs.find(key);
+      if (now != specs.end() && model::runs_the_same(now->second, spec)) continue;
+      if (!is_decided(outgoing.node, spec)) continue;
+      violate_("needless stop", fmt::format("{} is commanded to stop {}, which is decided for it",
+                                            outgoing.node.value(), to_string(key)));
+    }
+  }
+
+ private:
+  using Specs = std::map<model::InstanceKey, model::InstanceSpec>;
+
+  bool is_healthy(const Machine& machine, const Run& run) const {
+    return run.state == Run::State::Running && run.known_to_agent && !run.sick &&
+           !run.preinstalled && world_.now() - run.since > kKnown &&
+           world_.now() - machine.hung_at() > kAssumptions;
+  }
+
+  bool is_decided(const model::NodeId& node, const model::InstanceSpec& spec) const {
+    const control::Durable& durable = world_.controller()->durable();
+    const auto found = durable.instances.find(spec.key);
+    if (found == durable.instances.end()) return false;
+    const model::InstanceRecord& record = found->second;
+    const auto item = durable.items.find({spec.key.item, record.version});
+    return record.place == model::Place{node, spec.runtime} && record.image == spec.image &&
+           record.version == spec.item.version && record.uid == spec.uid &&
+           item != durable.items.end() && item->second == spec.item;
+  }
+
+  static void note(const model::Command& command, Specs& specs) {
+    if (!command.base) specs.clear();
+    for (const model::InstanceKey& key : command.stop) specs.erase(key);
+    for (const model::InstanceSpec& spec : command.run) specs.insert_or_assign(spec.key, spec);
+  }
+
+  const World& world_;
+  Violate violate_;
+  std::map<model::NodeId, Specs> commanded_;
+};
+
+}  // namespace
+
+CheckerPtr needless_stop_checker(const World& world, Violate violate) {
+  return std::make_unique<NeedlessStopChecker>(world, std::move(violate));
+}
+
+}  // namespace berth::sim

@@ -1,0 +1,73 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "control/controller.h"
+#include "sim/checkers/checkers.h"
+#include "sim/world.h"
+
+namespace berth::sim {
+namespace {
+
+// After this long without trouble on a node, what is said about it must be true.
+constexpr Duration kNewsTravel = 15s;
+
+bool runs(const Machine& machine, const model::InstanceStatus& status) {
+  return std::ranges::any_of(machine.runs(), [&](const auto& entry) {
+    const auto& [key, run] = entry;
+    return key.first == status.key && run.state == Run::State::Running &&
+           run.spec.runtime == status.place->runtime && run.spec.item.version == status.version;
+  });
+}
+
+class StatusTruthChecker : public Checker {
+ public:
+  StatusTruthChecker(const World& world, Violate violate)
+      : world_(world), violate_(std::move(violate)) {}
+
+  void ticked() override { check(kNewsTravel); }
+  void rested() override { check(Duration{}); }
+
+ private:
+  void check(Duration calm) {
+    if (world_.controller() == nullptr) return;
+    if (world_.now() - world_.controller_calm_since() < calm) return;
+    for (const auto& [key, status] : world_.controller()->statuses()) {
+      if (status.state != model::InstanceState::Active) continue;
+      if (!status.place) {
+        violate_("status truth", to_string(key) + " is shown active, and nowhere");
+        continue;
+      }
+      const auto host = world_.agents().find(status.place->node);
+      if (host == world_.agents().end()) {
+        violate_("status truth", to_string(key) + " is shown active on an unknown node");
+        continue;
+      }
+      if (world_.now() - world_.calm_since(status.place->node) >= calm)
+        check(status, *host->second);
+    }
+  }
+
+  void check(const model::InstanceStatus& status, const AgentHost& host) {
+    const bool heard_of = host.up() && world_.network().connected(status.place->node);
+    if (!heard_of && !status.unverified) {
+      violate_("status truth", fmt::format("{} is shown active on {}, which nobody hears of",
+                                           to_string(status.key), to_string(*status.place)));
+    } else if (heard_of && !runs(host.machine(), status)) {
+      violate_("status truth",
+               fmt::format("{}@{} is shown active on {}, and does not run there",
+                           to_string(status.key), status.version, to_string(*status.place)));
+    }
+  }
+
+  const World& world_;
+  Violate violate_;
+};
+
+}  // namespace
+
+CheckerPtr status_truth_checker(const World& world, Violate violate) {
+  return std::make_unique<StatusTruthChecker>(world, std::move(violate));
+}
+
+}  // namespace berth::sim

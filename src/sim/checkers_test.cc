@@ -1,0 +1,86 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "sim/report.h"
+#include "sim/run.h"
+
+// Each checker must find the fault that is planted for it; one that finds nothing checks nothing.
+namespace berth::sim {
+namespace {
+
+using ::testing::Contains;
+
+struct Planted {
+  Sabotage sabotage = Sabotage::None;
+  Faults faults;
+  std::uint64_t seeds = 5;
+};
+
+std::set<std::string> violated_checkers(const Planted& planted) {
+  std::set<std::string> names;
+  for (std::uint64_t seed = 1; seed <= planted.seeds; ++seed) {
+    const Outcome outcome = simulate({.seed = seed,
+                                      .nodes = 4,
+                                      .faulty = 180s,
+                                      .faults = planted.faults,
+                                      .sabotage = planted.sabotage});
+    for (const Violation& violation : outcome.violations) names.insert(violation.checker);
+  }
+  return names;
+}
+
+TEST(Checkers, FindNothingWhereNothingIsPlanted) {
+  EXPECT_EQ(violated_checkers({}), std::set<std::string>{});
+}
+
+TEST(CapacityChecker, FindsACrowdedNode) {
+  EXPECT_THAT(violated_checkers({Sabotage::CrowdOneNode, {Fault::Crash}}), Contains("capacity"));
+}
+
+TEST(SingleOwnerChecker, FindsTwinUids) {
+  EXPECT_THAT(violated_checkers({Sabotage::TwinUid, {Fault::Crash}}), Contains("single owner"));
+}
+
+TEST(SingleCopyChecker, FindsRuntimesThatStartTwoCopies) {
+  EXPECT_THAT(violated_checkers({Sabotage::StartTwice, {}}), Contains("single copy"));
+}
+
+TEST(DurableChecker, FindsCommitsThatWereSkipped) {
+  EXPECT_THAT(violated_checkers({Sabotage::SkipCommits, {Fault::Crash}}), Contains("durable"));
+}
+
+TEST(DurableChecker, FindsAnAgentThatForgot) {
+  EXPECT_THAT(violated_checkers({Sabotage::ForgetOnRestart, {Fault::Crash}}), Contains("durable"));
+}
+
+TEST(StatusTruthChecker, FindsRunsThatAreOnlyClaimed) {
+  EXPECT_THAT(violated_checkers({Sabotage::LieForever, {}}), Contains("status truth"));
+}
+
+TEST(ConvergenceChecker, FindsStartsThatAreNeverCarriedOut) {
+  EXPECT_THAT(violated_checkers({Sabotage::DropStarts, {}}), Contains("convergence"));
+}
+
+TEST(ConvergenceChecker, FindsStopsThatAreNeverCarriedOut) {
+  EXPECT_THAT(violated_checkers({Sabotage::DropStops, {}}), Contains("convergence"));
+}
+
+TEST(NeedlessStopChecker, FindsAHealthyRunBeingStopped) {
+  EXPECT_THAT(violated_checkers({Sabotage::StopHealthy, {}}), Contains("needless stop"));
+}
+
+TEST(AnswerChecker, FindsRepliesThatAreNeverSent) {
+  EXPECT_THAT(violated_checkers({Sabotage::DropReplies, {}}), Contains("answer"));
+}
+
+TEST(SameTrace, FindsADelayThatTheSeedKnowsNothingOf) {
+  const Outcome outcome =
+      simulate_twice({.seed = 1, .faulty = 60s, .sabotage = Sabotage::UnseededDelay});
+  ASSERT_EQ(outcome.violations.size(), 1U) << failure_text(outcome);
+  EXPECT_EQ(outcome.violations.front().checker, "same trace");
+}
+
+}  // namespace
+}  // namespace berth::sim

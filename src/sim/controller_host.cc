@@ -1,0 +1,82 @@
+#include "sim/controller_host.h"
+
+#include "base/check.h"
+#include "controld/persistence.h"
+#include "sim/describe.h"
+
+namespace berth::sim {
+
+ControllerHost::ControllerHost(Stage& stage, Random random, Network& network, Checker& watch)
+    : Daemon(stage, "controller", random), network_(network), watch_(watch) {}
+
+void ControllerHost::boot() {
+  Result<control::Durable> loaded = controld::load(disk_.store());
+  CHECK(loaded.has_value(), loaded ? "" : loaded.error().message);
+  watch_.controller_loaded(*loaded);
+  tamper(*loaded);
+  core_.emplace(control::Config{}, std::move(*loaded));
+  network_.controller_started();
+}
+
+void ControllerHost::died() {
+  core_.reset();
+  network_.controller_died();
+}
+
+control::Effects ControllerHost::step_core(Time now, std::span<const control::Event> batch) {
+  ++stage_.counts.controller_steps;
+  for (const control::Event& event : batch) {
+    stage_.trace.line(stage_.now(), name_, "< {}", describe(event));
+  }
+  control::Effects effects = core_->step(now, batch);
+  for (const control::Note& note : effects.notes) {
+    stage_.trace.line(stage_.now(), name_, "{} {} {}", control::to_string(note.kind), note.about,
+                      note.text);
+  }
+  watch_.controller_stepped(effects);
+  return effects;
+}
+
+std::vector<store::Change> ControllerHost::changes_of(const control::Effects& effects) {
+  return controld::to_changes(effects.writes);
+}
+
+void ControllerHost::committed(const control::Effects& effects) {
+  watch_.controller_committed(effects);
+}
+
+void ControllerHost::perform(const control::Effects& effects) {
+  for (const control::Outgoing& outgoing : effects.commands) {
+    stage_.trace.line(stage_.now(), name_, "> {} {}", outgoing.node.value(),
+                      describe(outgoing.command));
+    watch_.sending(outgoing);
+    network_.send(outgoing);
+  }
+  if (stage_.sabotage == Sabotage::DropReplies) return;
+  for (const control::Reply& reply : effects.replies) {
+    stage_.trace.line(stage_.now(), name_, "> {}", describe(reply));
+    watch_.replying(reply);
+  }
+}
+
+bool ControllerHost::skips_commit() {
+  return stage_.sabotage == Sabotage::SkipCommits && ++commits_ % 7 == 0;
+}
+
+void ControllerHost::tamper(control::Durable& durable) const {
+  if (durable.nodes.empty()) return;
+  if (stage_.sabotage == Sabotage::CrowdOneNode) {
+    const model::NodeRecord& crowded = durable.nodes.begin()->second;
+    for (auto& [key, instance] : durable.instances) {
+      if (!instance.place || crowded.info.runtimes.empty()) continue;
+      instance.place = model::Place{crowded.id, crowded.info.runtimes.front().id};
+    }
+  }
+  if (stage_.sabotage == Sabotage::TwinUid) {
+    for (auto& [key, instance] : durable.instances) {
+      instance.uid = durable.instances.begin()->second.uid;
+    }
+  }
+}
+
+}  // namespace berth::sim

@@ -1,0 +1,160 @@
+#pragma once
+
+#include <algorithm>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/random.h"
+#include "base/time.h"
+#include "sim/disk.h"
+#include "sim/draw.h"
+#include "sim/stage.h"
+#include "store/store.h"
+
+namespace berth::sim {
+
+// The loop of a daemon around its core: drain the mailbox, step, commit, perform; blocked while it
+// commits. It can be killed at any moment. When a commit fails, memory is ahead of the disk, so the
+// daemon does nothing of what was decided and starts again from its store.
+template <class Event, class Effects>
+class Daemon {
+ public:
+  Daemon(Stage& stage, std::string name, Random random)
+      : stage_(stage), name_(std::move(name)), random_(random), disk_(random_.fork()) {}
+  virtual ~Daemon() = default;
+
+  Daemon(const Daemon&) = delete;
+  Daemon& operator=(const Daemon&) = delete;
+
+  bool up() const { return up_; }
+  Time changed_at() const { return changed_at_; }  // last came up or went down
+  Disk& disk() { return disk_; }
+
+  void start() {
+    if (up_) return;
+    up_ = true;
+    ++life_;
+    changed_at_ = stage_.now();
+    // Zero is arbitrary: each process has its own, far from those of the others.
+    offset_ = std::chrono::hours(random_.between(-20'000, 20'000));
+    stage_.trace.line(stage_.now(), name_, "! starts");
+    boot();
+    step_soon();
+  }
+
+  void kill() {
+    if (!up_) return;
+    up_ = false;
+    ++life_;
+    changed_at_ = stage_.now();
+    stage_.trace.line(stage_.now(), name_, "! dies{}", in_flight_ ? " while committing" : "");
+    if (in_flight_) disk_.crash_in(in_flight_->changes);
+    in_flight_.reset();
+    mailbox_.clear();
+    step_due_ = false;
+    died();
+  }
+
+  void kill_for(Duration down) {
+    kill();
+    stage_.queue.after(down, [this] { start(); });
+  }
+
+  // Dies in the middle of its next commit, and comes back.
+  void kill_in_next_commit(Duration down) { kill_in_commit_ = down; }
+
+  void post(Event event) {
+    if (!up_) return;
+    mailbox_.push_back(std::move(event));
+    step_soon();
+  }
+
+ protected:
+  // Restores the core from the disk.
+  virtual void boot() = 0;
+  virtual void died() = 0;
+  virtual Effects step_core(Time now, std::span<const Event> batch) = 0;
+  virtual std::vector<store::Change> changes_of(const Effects& effects) = 0;
+  virtual void committed(const Effects& effects) = 0;
+  virtual void perform(const Effects& effects) = 0;
+  virtual bool skips_commit() { return false; }
+
+  Stage& stage_;
+  std::string name_;
+  Random random_;
+  Disk disk_;
+
+ private:
+  struct InFlight {
+    Effects effects;
+    std::vector<store::Change> changes;
+  };
+
+  // Runs the task unless the process has died until then.
+  void within_life(Duration delay, Queue::Task task) {
+    stage_.queue.after(delay, [this, life = life_, task = std::move(task)] {
+      if (life == life_) task();
+    });
+  }
+
+  void step_soon() {
+    if (step_due_ || in_flight_) return;
+    step_due_ = true;
+    within_life(draw(random_, 20us, 300us), [this] {
+      step_due_ = false;
+      step();
+    });
+  }
+
+  void step() {
+    if (in_flight_) return;
+    const std::vector<Event> batch = std::exchange(mailbox_, {});
+    Effects effects = step_core(stage_.now() + offset_, batch);
+    std::vector<store::Change> changes = changes_of(effects);
+    for (const store::Change& change : changes) stage_.trace.bytes(change.value.value_or(""));
+    const Duration latency = changes.empty() ? Duration{} : disk_.latency();
+    in_flight_ = InFlight{std::move(effects), std::move(changes)};
+    if (latency == Duration{}) return commit();
+    if (kill_in_commit_) return kill_for(*std::exchange(kill_in_commit_, std::nullopt));
+    within_life(latency, [this] { commit(); });
+  }
+
+  void commit() {
+    if (!in_flight_->changes.empty() && !skips_commit()) {
+      if (const Result<void> result = disk_.commit(in_flight_->changes); !result) {
+        ++stage_.counts.failed_commits;
+        stage_.trace.line(stage_.now(), name_, "! commit fails: {}", result.error().message);
+        in_flight_.reset();
+        return kill_for(draw(random_, 500ms, 3s));
+      }
+    }
+    const InFlight done = std::move(*in_flight_);
+    in_flight_.reset();
+    committed(done.effects);
+    perform(done.effects);
+    if (done.effects.wake_at) wake_at(*done.effects.wake_at - offset_);
+    if (!mailbox_.empty()) step_soon();
+  }
+
+  void wake_at(Time when) {
+    const std::uint64_t wake = ++last_wake_;
+    within_life(std::max(when - stage_.now(), Duration(1ms)), [this, wake] {
+      if (wake == last_wake_ && !step_due_) step();
+    });
+  }
+
+  bool up_ = false;
+  std::uint64_t life_ = 0;
+  Time changed_at_{};
+  Duration offset_{};
+  std::vector<Event> mailbox_;
+  std::optional<InFlight> in_flight_;
+  std::optional<Duration> kill_in_commit_;
+  bool step_due_ = false;
+  std::uint64_t last_wake_ = 0;
+};
+
+}  // namespace berth::sim

@@ -1,0 +1,171 @@
+#include "sim/describe.h"
+
+#include <fmt/format.h>
+
+namespace berth::sim {
+namespace {
+
+using model::to_string;
+
+std::string text(const model::CommandNumber& number) {
+  return fmt::format("{}.{}", number.epoch, number.number);
+}
+
+std::string text(const agent::RunId& run) {
+  return fmt::format("{}:{}", text(run.generation), run.attempt);
+}
+
+std::string text(const model::ReportedStatus& status) {
+  return fmt::format("{}@{}={}{}{}", to_string(status.key), status.version, to_string(status.state),
+                     status.finished ? " finished" : "", status.stopping ? " stopping" : "");
+}
+
+struct ControlEvent {
+  std::string operator()(const control::NodeConnected& e) const {
+    return fmt::format("connected {} #{}", e.node.value(), e.connection);
+  }
+  std::string operator()(const control::NodeDisconnected& e) const {
+    return fmt::format("disconnected {} #{}", e.node.value(), e.connection);
+  }
+  std::string operator()(const control::NodeReported& e) const {
+    return fmt::format("{} #{} {}", e.node.value(), e.connection, describe(e.report));
+  }
+  std::string operator()(const control::ApplyCall& e) const {
+    std::string names;
+    for (const model::Document& document : e.documents) names += " " + name(document);
+    return fmt::format("call {} apply{}", e.call, names);
+  }
+  std::string operator()(const control::DeleteCall& e) const {
+    return fmt::format("call {} delete {} {}", e.call, e.kind, e.name);
+  }
+  std::string operator()(const control::CordonCall& e) const {
+    const bool cordons = e.scheduling == control::Scheduling::Cordoned;
+    return fmt::format("call {} {} {}", e.call, cordons ? "cordon" : "uncordon", e.node.value());
+  }
+  std::string operator()(const control::ForgetNodeCall& e) const {
+    return fmt::format("call {} forget {}", e.call, e.node.value());
+  }
+  std::string operator()(const control::Subscribed& e) const {
+    return fmt::format("subscribed {}", e.listener);
+  }
+  std::string operator()(const control::Unsubscribed& e) const {
+    return fmt::format("unsubscribed {}", e.listener);
+  }
+
+  static std::string name(const model::Document& document) {
+    struct Visitor {
+      std::string operator()(const model::Item& d) const { return to_string(key_of(d)); }
+      std::string operator()(const model::Deployment& d) const {
+        std::string runs;
+        for (const model::RunRequest& run : d.run) runs += " " + request(run);
+        return fmt::format("deployment {}:{};", d.name, runs);
+      }
+      std::string operator()(const model::NodeConfig& d) const { return d.name; }
+      std::string operator()(const model::Node& d) const { return d.id.value(); }
+    };
+    return std::visit(Visitor{}, document);
+  }
+  static std::string request(const model::RunRequest& run) {
+    const std::string count = run.instances ? fmt::format("{}", *run.instances) : "all";
+    return fmt::format("{}@{} x{} p{}", run.item.value(), run.version, count, run.priority);
+  }
+};
+
+struct AgentEvent {
+  std::string operator()(const agent::Connected& e) const {
+    return fmt::format("connected #{}", e.connection);
+  }
+  std::string operator()(const agent::Disconnected& e) const {
+    return fmt::format("disconnected #{}", e.connection);
+  }
+  std::string operator()(const agent::CommandReceived& e) const { return describe(e.command); }
+  std::string operator()(const agent::NodeObserved& e) const {
+    std::string text = fmt::format("node {}", to_string(e.info.state));
+    for (const model::Runtime& runtime : e.info.runtimes) {
+      text += fmt::format(" {}={}", runtime.id.value(), to_string(runtime.ready));
+    }
+    return text;
+  }
+  std::string operator()(const agent::RunsListed& e) const {
+    std::string runs;
+    for (const agent::FoundRun& run : e.runs) {
+      runs += fmt::format(" {}@{}#{}", to_string(run.key), run.version, text(run.run));
+    }
+    return fmt::format("listed {}{}", e.runtime.value(), runs);
+  }
+  std::string operator()(const agent::Started& e) const {
+    return fmt::format("started {}#{}", to_string(e.key), text(e.run));
+  }
+  std::string operator()(const agent::StartFailed& e) const {
+    return fmt::format("start failed {}#{} {}", to_string(e.key), text(e.run), e.problem.reason);
+  }
+  std::string operator()(const agent::Exited& e) const {
+    return fmt::format("exited {}#{} {}", to_string(e.key), text(e.run), e.exit_code);
+  }
+  std::string operator()(const agent::HealthChecked& e) const {
+    return fmt::format("checked {}#{} {}", to_string(e.key), text(e.run), e.healthy);
+  }
+  std::string operator()(const agent::Measured& e) const {
+    return fmt::format("measured {} {}", e.total.cpu.count(), e.total.ram.count());
+  }
+};
+
+struct ActionText {
+  std::string operator()(const agent::ListRuns& a) const {
+    return fmt::format("list {}", a.runtime.value());
+  }
+  std::string operator()(const agent::Start& a) const {
+    return fmt::format("start {}@{} on {} #{}", to_string(a.spec.key), a.spec.item.version,
+                       a.spec.runtime.value(), text(a.run));
+  }
+  std::string operator()(const agent::Stop& a) const {
+    return fmt::format("stop {} on {} #{}", to_string(a.key), a.runtime.value(), text(a.run));
+  }
+  std::string operator()(const agent::CheckHealth& a) const {
+    return fmt::format("check {}#{}", to_string(a.spec.key), text(a.run));
+  }
+};
+
+struct Answer {
+  std::string operator()(const control::Accepted& a) const {
+    return fmt::format("accepted {} refused {}", a.revision, a.refused.size());
+  }
+  std::string operator()(const control::Finished& a) const {
+    return fmt::format("finished{} {}", a.timed_out ? " by timeout" : "", a.statuses.size());
+  }
+  std::string operator()(const Error& e) const { return fmt::format("error {}", e.message); }
+};
+
+}  // namespace
+
+std::string describe(const model::Command& command) {
+  std::string line = fmt::format("command {}", text(command.number));
+  line += command.base ? fmt::format(" on {}", text(*command.base)) : " full";
+  for (const model::InstanceSpec& spec : command.run) {
+    line += fmt::format(" +{}@{}", to_string(spec.key), spec.item.version);
+  }
+  for (const model::InstanceKey& key : command.stop) line += fmt::format(" -{}", to_string(key));
+  if (command.report_fully) line += " report fully";
+  return line;
+}
+
+std::string describe(const model::Report& report) {
+  std::string line = fmt::format("{} {} r{} acted {}", is_heartbeat(report) ? "beat" : "report",
+                                 report.boot_id, report.revision, text(report.acted));
+  if (report.full) line += " full";
+  for (const model::ReportedStatus& status : report.instances) line += " " + text(status);
+  for (const model::InstanceKey& key : report.gone) line += fmt::format(" -{}", to_string(key));
+  return line;
+}
+
+std::string describe(const control::Event& event) { return std::visit(ControlEvent{}, event); }
+
+std::string describe(const control::Reply& reply) {
+  return fmt::format("reply {} {}", reply.call, std::visit(Answer{}, reply.answer));
+}
+
+std::string describe(const agent::Event& event) { return std::visit(AgentEvent{}, event); }
+
+std::string describe(const agent::Action& action) { return std::visit(ActionText{}, action); }
+
+}  // namespace berth::sim

@@ -1,0 +1,41 @@
+#pragma once
+
+#include <vector>
+
+#include "base/random.h"
+#include "base/result.h"
+#include "base/time.h"
+#include "store/memory/memory_store.h"
+
+namespace berth::sim {
+
+// A disk with a store on it: commits take time, fail while the disk is full, and are all there or
+// not at all after a crash in the middle of one.
+class Disk {
+ public:
+  explicit Disk(Random random) : random_(random), store_(disk_) {}
+
+  Disk(const Disk&) = delete;
+  Disk& operator=(const Disk&) = delete;
+
+  const store::Store& store() const { return store_; }
+
+  // How long the next commit takes.
+  Duration latency();
+  Result<void> commit(const std::vector<store::Change>& batch);
+  // The process or the whole machine dies while the batch is being committed.
+  void crash_in(const std::vector<store::Change>& batch);
+
+  void fill() { full_ = true; }
+  void slow_down() { slow_ = true; }
+  void heal() { full_ = slow_ = false; }
+
+ private:
+  Random random_;
+  store::MemoryDisk disk_;
+  store::MemoryStore store_;
+  bool full_ = false;
+  bool slow_ = false;
+};
+
+}  // namespace berth::sim

@@ -1,0 +1,297 @@
+#include "sim/machine.h"
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "sim/draw.h"
+
+namespace berth::sim {
+namespace {
+
+constexpr std::int32_t kCrashed = 1;
+constexpr std::int32_t kVanished = 137;
+
+const model::RuntimeId& runtime_of(const agent::Action& action) {
+  struct Visitor {
+    const model::RuntimeId& operator()(const agent::ListRuns& list) const { return list.runtime; }
+    const model::RuntimeId& operator()(const agent::Start& start) const {
+      return start.spec.runtime;
+    }
+    const model::RuntimeId& operator()(const agent::Stop& stop) const { return stop.runtime; }
+    const model::RuntimeId& operator()(const agent::CheckHealth& check) const {
+      return check.spec.runtime;
+    }
+  };
+  return std::visit(Visitor{}, action);
+}
+
+// Jobs say in their arguments after how many seconds they are done: "finish", "20".
+Duration lifetime(const model::Item& item) {
+  if (item.args.size() != 2 || item.args[0] != "finish") return {};
+  return std::chrono::seconds(std::stol(item.args[1]));
+}
+
+}  // namespace
+
+Machine::Machine(Stage& stage, model::NodeId node, model::NodeInfo info, Random random, Tell tell)
+    : stage_(stage),
+      node_(std::move(node)),
+      info_(std::move(info)),
+      random_(random),
+      tell_(std::move(tell)) {}
+
+void Machine::preinstall(model::InstanceSpec spec) {
+  Run run{.spec = std::move(spec), .state = Run::State::Running, .preinstalled = true};
+  runs_.emplace(RunKey{run.spec.key, {}}, run);
+}
+
+void Machine::agent_restarted() {
+  ++agent_life_;
+  for (auto& [key, run] : runs_) run.known_to_agent = false;
+  disturb();
+}
+
+void Machine::power_cut() {
+  ++power_life_;
+  ++agent_life_;
+  std::erase_if(runs_, [](const auto& entry) { return !entry.second.preinstalled; });
+  lies_.clear();
+  hangs_.clear();
+  disturb();
+}
+
+// --- Carrying out ------------------------------------------------------------------------------
+
+void Machine::perform(const agent::Action& action) {
+  const auto hang = hangs_.find(runtime_of(action));
+  if (hang == hangs_.end()) return carry_out(action);
+  hang->second.waiting.push_back(action);
+}
+
+void Machine::carry_out(const agent::Action& action) {
+  std::visit([this](const auto& one) { carry_out_one(one); }, action);
+}
+
+void Machine::answer(Duration delay, std::function<void(bool)> task) {
+  stage_.queue.after(
+      delay, [this, task = std::move(task), agent_life = agent_life_, power_life = power_life_] {
+        if (power_life == power_life_) task(agent_life == agent_life_);
+      });
+}
+
+void Machine::carry_out_one(const agent::ListRuns& list) {
+  answer(draw(random_, 1ms, 200ms), [this, runtime = list.runtime](bool asker_lives) {
+    if (!asker_lives) return;
+    agent::RunsListed listed{runtime, {}};
+    for (auto& [key, run] : runs_) {
+      if (run.spec.runtime != runtime) continue;
+      run.known_to_agent = true;
+      listed.runs.push_back({key.first, key.second, run.spec.item.type, run.spec.item.version});
+    }
+    tell_(listed);
+  });
+}
+
+void Machine::carry_out_one(const agent::Start& start) {
+  const RunKey key{start.spec.key, start.run};
+  if (const auto found = runs_.find(key); found != runs_.end()) {
+    if (found->second.state == Run::State::Running) tell(agent::Started{key.first, key.second});
+    return;
+  }
+  ++stage_.counts.starts;
+  lies_.erase(key);
+  if (random_.chance_ppm(moods_.lie) || stage_.sabotage == Sabotage::LieForever) {
+    return lie_about(start);
+  }
+  Duration takes = draw(random_, 20ms, 900ms);
+  if (random_.chance_ppm(moods_.slow_start)) takes = draw(random_, 1s, 90s);
+  const bool fails = random_.chance_ppm(moods_.failed_start);
+  runs_.emplace(key, Run{.spec = start.spec, .since = stage_.now()});
+  answer(takes, [this, key, fails](bool asker_lives) {
+    const auto run = runs_.find(key);
+    if (run == runs_.end()) return;
+    const model::Runtime* runtime = model::find_runtime(info_, run->second.spec.runtime);
+    if (runtime == nullptr || runtime->ready == model::Readiness::NotReady) {
+      return start_failed(key, asker_lives, {"RuntimeNotReady", "the runtime is not ready"});
+    }
+    if (fails) return start_failed(key, asker_lives, {"StartFailed", "drawn to fail"});
+    started(key, asker_lives);
+  });
+}
+
+void Machine::started(const RunKey& key, bool asker_lives) {
+  const auto found = runs_.find(key);
+  if (found == runs_.end() || found->second.state != Run::State::Starting) return;
+  Run& run = found->second;
+  run.state = Run::State::Running;
+  run.since = stage_.now();
+  disturb();
+  finish_later(key);
+  if (stage_.sabotage == Sabotage::StartTwice) {
+    RunKey twin = key;
+    twin.second.attempt += 1'000'000;
+    runs_.emplace(twin, run);
+  }
+  if (!asker_lives) return;
+  run.known_to_agent = true;
+  tell(agent::Started{key.first, key.second});
+}
+
+void Machine::start_failed(const RunKey& key, bool asker_lives, model::Problem problem) {
+  if (runs_.erase(key) == 0) return;
+  disturb();
+  if (asker_lives) return tell(agent::StartFailed{key.first, key.second, std::move(problem)});
+  tell(agent::Exited{key.first, key.second, kCrashed});
+}
+
+// A lie comes to light: the run is in no list, and at some time its end is noticed.
+void Machine::lie_about(const agent::Start& start) {
+  ++stage_.counts.lies;
+  const RunKey key{start.spec.key, start.run};
+  disturb();
+  if (stage_.sabotage != Sabotage::LieForever) lies_.insert(key);
+  answer(draw(random_, 20ms, 900ms), [this, key](bool asker_lives) {
+    if (asker_lives) tell(agent::Started{key.first, key.second});
+  });
+  if (stage_.sabotage == Sabotage::LieForever) return;
+  answer(draw(random_, 2s, 60s), [this, key](bool) {
+    if (lies_.contains(key)) end_run(key, kVanished);
+  });
+}
+
+void Machine::finish_later(const RunKey& key) {
+  const Duration life = lifetime(runs_[key].spec.item);
+  if (life == Duration{}) return;
+  answer(life, [this, key](bool) {
+    if (runs_.contains(key)) end_run(key, 0);
+  });
+}
+
+void Machine::carry_out_one(const agent::Stop& stop) {
+  const RunKey key{stop.key, stop.run};
+  const auto found = runs_.find(key);
+  if (found == runs_.end()) {
+    answer(draw(random_, 1ms, 20ms), [this, key](bool) {
+      if (!runs_.contains(key)) end_run(key, kVanished);
+    });
+    return;
+  }
+  if (found->second.state == Run::State::Stopping) return;
+  found->second.state = Run::State::Stopping;
+  const Duration longest = std::max(stop.grace, Duration(100ms));
+  const Duration takes = draw_percent(random_, 80) ? draw(random_, 10ms, 800ms) : longest;
+  answer(takes, [this, key](bool) {
+    if (runs_.contains(key)) end_run(key, 0);
+  });
+}
+
+void Machine::carry_out_one(const agent::CheckHealth& check) {
+  const RunKey key{check.spec.key, check.run};
+  answer(draw(random_, 1ms, 50ms), [this, key](bool asker_lives) {
+    if (!asker_lives) return;
+    const auto found = runs_.find(key);
+    const bool healthy =
+        found != runs_.end() && !found->second.sick && found->second.state == Run::State::Running;
+    tell(agent::HealthChecked{key.first, key.second, healthy, healthy ? "" : "no answer"});
+  });
+}
+
+void Machine::end_run(const RunKey& key, std::int32_t exit_code) {
+  runs_.erase(key);
+  lies_.erase(key);
+  disturb();
+  tell(agent::Exited{key.first, key.second, exit_code});
+}
+
+void Machine::tell(const agent::Event& event) {
+  tell_(event);
+  if (!random_.chance_ppm(moods_.repeat)) return;
+  answer(draw(random_, 1ms, 5s), [this, event](bool asker_lives) {
+    if (asker_lives) tell_(event);
+  });
+}
+
+// --- What happens to a machine -----------------------------------------------------------------
+
+std::optional<Machine::RunKey> Machine::draw_running() {
+  std::vector<RunKey> running;
+  for (const auto& [key, run] : runs_) {
+    if (run.state == Run::State::Running && !run.preinstalled) running.push_back(key);
+  }
+  if (running.empty()) return std::nullopt;
+  return draw_one(random_, running);
+}
+
+void Machine::crash_a_run() {
+  const std::optional<RunKey> key = draw_running();
+  if (!key) return;
+  ++stage_.counts.run_crashes;
+  stage_.trace.line(stage_.now(), node_.value(), "! {} crashes", model::to_string(key->first));
+  end_run(*key, kCrashed);
+}
+
+void Machine::sicken_a_run() {
+  const std::optional<RunKey> key = draw_running();
+  if (!key) return;
+  runs_[*key].sick = true;
+  disturb();
+}
+
+void Machine::hang(const model::RuntimeId& runtime, Duration duration) {
+  ++stage_.counts.hangs;
+  disturb();
+  const std::uint64_t id = ++next_hang_;
+  hangs_[runtime].id = id;
+  stage_.queue.after(duration, [this, runtime, id] { end_hang(runtime, id); });
+}
+
+void Machine::end_hang(const model::RuntimeId& runtime, std::uint64_t id) {
+  const auto found = hangs_.find(runtime);
+  if (found == hangs_.end() || found->second.id != id) return;
+  const std::deque<agent::Action> waiting = std::move(found->second.waiting);
+  hangs_.erase(found);
+  hung_ = stage_.now();
+  disturb();
+  if (draw_percent(random_, 30)) return;  // it was killed, and forgot what it had to do
+  for (const agent::Action& action : waiting) carry_out(action);
+}
+
+void Machine::set_readiness(const model::RuntimeId& runtime, model::Readiness readiness) {
+  const auto found = std::ranges::find(info_.runtimes, runtime, &model::Runtime::id);
+  if (found == info_.runtimes.end() || found->ready == readiness) return;
+  found->ready = readiness;
+  disturb();
+  tell_(agent::NodeObserved{info_});
+}
+
+void Machine::set_state(model::NodeState state) {
+  if (info_.state == state) return;
+  info_.state = state;
+  disturb();
+  tell_(agent::NodeObserved{info_});
+}
+
+void Machine::heal() {
+  moods_ = {};
+  for (const RunKey& key : std::set(lies_)) end_run(key, kVanished);
+  for (const auto& [runtime, hang] : std::map(hangs_)) end_hang(runtime, hang.id);
+  for (const model::Runtime& runtime : std::vector(info_.runtimes)) {
+    set_readiness(runtime.id, model::Readiness::Ready);
+  }
+  set_state(model::NodeState::Provisioned);
+  disturb();
+}
+
+void Machine::measure() {
+  const model::Usage each{Dmips(10), Bytes(1 << 20)};
+  agent::Measured measured;
+  for (const auto& [key, run] : runs_) {
+    if (run.state != Run::State::Running) continue;
+    measured.instances[key.first] = each;
+    measured.total = measured.total + each;
+  }
+  tell_(measured);
+}
+
+}  // namespace berth::sim

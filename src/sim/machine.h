@@ -1,0 +1,102 @@
+#pragma once
+
+#include <deque>
+#include <functional>
+#include <map>
+#include <optional>
+#include <set>
+#include <utility>
+
+#include "agent/events.h"
+#include "base/random.h"
+#include "sim/faults.h"
+#include "sim/stage.h"
+
+namespace berth::sim {
+
+// A run as it really is, whatever anybody believes.
+struct Run {
+  enum class State { Starting, Running, Stopping };
+
+  model::InstanceSpec spec;
+  State state = State::Starting;
+  bool preinstalled = false;
+  bool known_to_agent = false;  // the agent was told that it has started
+  bool sick = false;            // fails its health checks
+  Time since{};
+};
+
+// The hardware of a node: its runtimes and what runs on them. It carries out what the agent asks,
+// more or less: starts can be slow, fail or be lied about, a runtime can hang, runs can crash.
+class Machine {
+ public:
+  using Runs = std::map<std::pair<model::InstanceKey, agent::RunId>, Run>;
+  using Tell = std::function<void(agent::Event)>;
+
+  Machine(Stage& stage, model::NodeId node, model::NodeInfo info, Random random, Tell tell);
+
+  void set_moods(const Moods& moods) { moods_ = moods; }
+  void preinstall(model::InstanceSpec spec);
+
+  void perform(const agent::Action& action);
+  // Answers to what an earlier agent process asked for go nowhere.
+  void agent_restarted();
+  void power_cut();
+
+  void crash_a_run();
+  void sicken_a_run();
+  void hang(const model::RuntimeId& runtime, Duration duration);
+  void set_readiness(const model::RuntimeId& runtime, model::Readiness readiness);
+  void set_state(model::NodeState state);
+  // Everything is mended: nothing hangs, is sick or lied about any more.
+  void heal();
+  void measure();
+
+  const model::NodeId& node() const { return node_; }
+  const model::NodeInfo& info() const { return info_; }
+  const Runs& runs() const { return runs_; }
+  // When something last happened that the agent did not ask for or does not know yet.
+  Time disturbed_at() const { return lies_.empty() ? disturbed_ : stage_.now(); }
+  // When a runtime last hung, or came back from it.
+  Time hung_at() const { return hangs_.empty() ? hung_ : stage_.now(); }
+
+ private:
+  struct Hang {
+    std::deque<agent::Action> waiting;
+    std::uint64_t id = 0;
+  };
+  using RunKey = Runs::key_type;
+
+  void carry_out(const agent::Action& action);
+  void carry_out_one(const agent::ListRuns& list);
+  void carry_out_one(const agent::Start& start);
+  void carry_out_one(const agent::Stop& stop);
+  void carry_out_one(const agent::CheckHealth& check);
+  void end_hang(const model::RuntimeId& runtime, std::uint64_t id);
+  void started(const RunKey& key, bool asker_lives);
+  void start_failed(const RunKey& key, bool asker_lives, model::Problem problem);
+  void lie_about(const agent::Start& start);
+  void finish_later(const RunKey& key);
+  void end_run(const RunKey& key, std::int32_t exit_code);
+  void tell(const agent::Event& event);
+  void answer(Duration delay, std::function<void(bool asker_lives)> task);
+  std::optional<RunKey> draw_running();
+  void disturb() { disturbed_ = stage_.now(); }
+
+  Stage& stage_;
+  model::NodeId node_;
+  model::NodeInfo info_;
+  Random random_;
+  Tell tell_;
+  Moods moods_;
+  Runs runs_;
+  std::set<RunKey> lies_;  // said to run
+  std::map<model::RuntimeId, Hang> hangs_;
+  std::uint64_t next_hang_ = 0;
+  std::uint64_t agent_life_ = 0;
+  std::uint64_t power_life_ = 0;
+  Time disturbed_{};
+  Time hung_ = Time{} - 24h;
+};
+
+}  // namespace berth::sim

@@ -1,0 +1,78 @@
+#include "sim/run.h"
+
+#include <fmt/format.h>
+
+#include "sim/checkers/checkers.h"
+#include "sim/cluster.h"
+#include "sim/draw.h"
+#include "sim/settle.h"
+#include "sim/workload.h"
+
+namespace berth::sim {
+namespace {
+
+constexpr std::uint64_t kClusterStream = 0x636c7573746572;
+constexpr std::uint64_t kUserStream = 0x7573657273;
+
+std::size_t draw_node_count(const Setup& setup) {
+  Random random(setup.seed ^ kClusterStream);
+  return setup.nodes.value_or(3 + random.below(6));
+}
+
+// The users call while things go wrong; who gets no answer does not insist.
+void run_with_users(const Setup& setup, const Cluster& cluster, World& world) {
+  Random random(setup.seed ^ kUserStream);
+  Workload users(random.fork(), cluster);
+  const Duration pause = draw(random, 5s, 60s);
+  const Time end = world.now() + setup.faulty;
+  world.run_for(draw(random, 1s, 8s));
+  world.call(users.first_call());
+  while (world.now() < end && world.violations().empty()) {
+    world.run_for(std::min(draw_around(random, pause), end - world.now()));
+    if (world.now() < end) world.call(users.next_call());
+  }
+}
+
+Outcome outcome_of(const Setup& setup, const Cluster& cluster, const World& world) {
+  const std::string replay =
+      fmt::format("berth-sim --seed {} --nodes {} --minutes {} --faults {}", setup.seed,
+                  cluster.nodes.size(), setup.faulty / 60s, to_string(setup.faults));
+  return {.seed = setup.seed,
+          .nodes = cluster.nodes.size(),
+          .violations = world.violations(),
+          .hash = world.hash(),
+          .virtual_time = world.now() - Time{},
+          .counts = world.counts(),
+          .replay = replay};
+}
+
+}  // namespace
+
+Outcome simulate(const Setup& setup) {
+  const Cluster cluster =
+      draw_cluster(Random(setup.seed ^ kClusterStream).fork(), draw_node_count(setup));
+  World world(setup, cluster);
+  world.begin_faults();
+  run_with_users(setup, cluster, world);
+  world.heal();
+  settle_and_rest(world);
+  return outcome_of(setup, cluster, world);
+}
+
+Outcome simulate_twice(const Setup& setup) {
+  Outcome first = simulate(setup);
+  if (!first.violations.empty()) return first;
+  const Outcome second = simulate(setup);
+  if (first.hash != second.hash) {
+    first.violations.push_back(
+        {Time{} + first.virtual_time, "same trace",
+         fmt::format("two runs of one seed differ: {:016x} and {:016x}", first.hash, second.hash)});
+  }
+  return first;
+}
+
+Outcome simulate_calm_unit(Duration duration) {
+  return simulate({.seed = 16, .nodes = 16, .faulty = duration, .faults = {}});
+}
+
+}  // namespace berth::sim

@@ -1,0 +1,22 @@
+#pragma once
+
+namespace berth::sim {
+
+// Faults that no fault model allows, planted in the simulated world to prove that the checkers see
+// them. The cores under test know nothing of them.
+enum class Sabotage {
+  None,
+  SkipCommits,      // the controller's host answers for batches that it never made durable
+  ForgetOnRestart,  // the agent's host loses a record that was durable
+  CrowdOneNode,     // after a restart the controller finds all instances placed on one node
+  TwinUid,          // after a restart two instances have the same uid
+  StartTwice,       // runtimes start a second copy beside the one they were asked for
+  DropStops,        // agents' hosts never carry out stops
+  LieForever,       // runtimes say that a run has started, and it has not
+  StopHealthy,      // an agent's host stops runs that nobody asked it to stop
+  DropStarts,       // agents' hosts never carry out starts
+  DropReplies,      // callers never hear from the controller
+  UnseededDelay,    // a delay that the seed knows nothing of
+};
+
+}  // namespace berth::sim

@@ -1,0 +1,44 @@
+#pragma once
+
+#include <cstdint>
+
+#include "sim/queue.h"
+#include "sim/sabotage.h"
+#include "sim/trace.h"
+
+namespace berth::sim {
+
+// What happened in a run, in numbers.
+struct Counts {
+  std::uint64_t tasks = 0;
+  std::uint64_t controller_steps = 0;
+  std::uint64_t agent_steps = 0;
+  std::uint64_t sent = 0;
+  std::uint64_t lost = 0;
+  std::uint64_t duplicated = 0;
+  std::uint64_t reordered = 0;
+  std::uint64_t connections = 0;
+  std::uint64_t partitions = 0;
+  std::uint64_t controller_crashes = 0;
+  std::uint64_t agent_crashes = 0;
+  std::uint64_t reboots = 0;
+  std::uint64_t failed_commits = 0;
+  std::uint64_t starts = 0;
+  std::uint64_t run_crashes = 0;
+  std::uint64_t lies = 0;
+  std::uint64_t hangs = 0;
+  std::uint64_t calls = 0;
+  std::uint64_t checks = 0;
+};
+
+// What all parts of a simulated world share.
+struct Stage {
+  Queue queue;
+  Trace trace;
+  Counts counts;
+  Sabotage sabotage = Sabotage::None;
+
+  Time now() const { return queue.now(); }
+};
+
+}  // namespace berth::sim

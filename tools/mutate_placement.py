@@ -1,0 +1,257 @@
+#!/usr/bin/env python3
+"""Plants faults in the placement engine, one at a time, and demands that a scenario notices each.
+
+The source tree is not touched: a mutant is one changed file in a temporary directory, compiled alone and
+linked before the library that holds the original. Uses the build of ./test if there is one (--build),
+else makes a small one of its own in build/mutate. Exit 1 if a mutant survives.
+"""
+
+import argparse
+import concurrent.futures
+import json
+import os
+import re
+import shlex
+import subprocess
+import sys
+import tempfile
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+PLACEMENT = ROOT / "src" / "placement"
+SUITE = "scenario_test"
+RUN_SECONDS_MAX = 60
+
+OVERLAY = """cmake_minimum_required(VERSION 3.25)
+project(berth LANGUAGES CXX)
+list(APPEND CMAKE_MODULE_PATH ${PROJECT_SOURCE_DIR}/cmake)
+include(toolchain)
+include(sanitizers)
+include(dependencies)
+include(module)
+set(CMAKE_RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/bin)
+foreach(directory src/base src/model src/placement src/codec tests/scenarios)
+  add_subdirectory(${directory})
+endforeach()
+"""
+
+
+@dataclass
+class Mutant:
+    name: str
+    file: str
+    pattern: str  # a regular expression that must match exactly once
+    replacement: str = ""
+
+    def text(self) -> str:
+        source = (PLACEMENT / self.file).read_text()
+        mutated, count = re.subn(self.pattern, lambda _: self.replacement, source, flags=re.DOTALL)
+        if count != 1:
+            raise LookupError(f"{self.name}: {count} places in {self.file} match {self.pattern}")
+        return mutated
+
+
+def code(text: str) -> str:
+    """A pattern for this code, however it is broken into lines."""
+    return r"\s+".join(re.escape(word) for word in text.split())
+
+
+def swap(name: str, file: str, old: str, new: str = "") -> Mutant:
+    return Mutant(name, file, code(old), new)
+
+
+RULES = ["connected", "usable", "node_id", "labels", "shared_resources", "runtime_type", "platform",
+         "readiness", "cpu", "ram", "storage", "state", "instance_count"]
+CRITERIA = ["Cpu", "Ram", "NodeId", "RuntimeType", "RuntimeId"]
+
+DISPLACE = "rounds/displace_round.cc"
+KEEP = "rounds/keep_round.cc"
+
+
+def mutants() -> list[Mutant]:
+    result = [Mutant(f"rule {rule} removed", "rules/rules.cc", rf"&{rule}_rule,") for rule in RULES]
+    result.append(swap("top priority removed", "pipeline.cc", "keep_top_priority(candidates);"))
+    result += [Mutant(f"best fit without {criterion}", "rules/best_fit_rule.cc",
+                      rf"Criterion\{{Preference::{criterion},.*?\}}\}},\n") for criterion in CRITERIA]
+    result += [
+        swap("keep round removed", "plan.cc", "RequestList rest = keep_round(board);",
+             "RequestList rest = all_requests(board);"),
+        swap("place round removed", "plan.cc", "const RequestList refused = place_round(board, rest);",
+             "const RequestList refused = rest;"),
+        swap("displace round removed", "plan.cc", "rest = displace_round(board, refused);", "rest.clear();"),
+        swap("policy pass removed", "plan.cc", "place_round(board, policy_pass(board))",
+             "place_round(board, all_requests(board))"),
+        swap("replan keeps", "plan.cc", "case Mode::Replan: place_round(board, all_requests(board)); break;",
+             "case Mode::Replan: run(board); break;"),
+        swap("order without priority", "request.cc",
+             "if (a.run->priority != b.run->priority) return a.run->priority > b.run->priority;"),
+        swap("order without key", "request.cc", "return a.key < b.key;", "return false;"),
+        swap("capacity not relieved", "ledger.cc",
+             "account.capacity = relieved_capacity(account.capacity, node.settings.thresholds);"),
+        swap("measured amounts ignored", "pipeline.cc",
+             "return raised_to_measured(asked, item, request.present->measured);", "return asked;"),
+        swap("measured amounts everywhere", "pipeline.cc",
+             "measuring_ == Measuring::WhereOverloaded && view.overloaded",
+             "measuring_ == Measuring::WhereOverloaded"),
+        swap("all rules judge what runs", "pipeline.cc",
+             "return purpose == Purpose::Place || rule.strictest == Purpose::Keep;", "return true;"),
+        swap("system cpu counts in the keep round", "ledger.cc",
+             "return system == SystemUsage::Counted ? left - account.system.cpu : left;",
+             "return left - account.system.cpu;"),
+        swap("system ram counts in the keep round", "ledger.cc",
+             "return system == SystemUsage::Counted ? left - account.system.ram : left;",
+             "return left - account.system.ram;"),
+        swap("system usage never counts", "snapshot.cc", "if (!node.usage) return {};", "return {};"),
+        swap("pinned ones go elsewhere", KEEP, "if (!model::is_pinned(*request.item)) return false;",
+             "return false;"),
+        swap("pinned ones lose their room", "board.cc",
+             "seat.holding = holding_of(asked, running, *node, runtime); ledger_.reserve(*seat.holding);"),
+        swap("pinned ones hold the new version's room", "board.cc",
+             "asked.present_item ? *asked.present_item : *asked.item", "*asked.item"),
+        swap("equal priority is displaced", DISPLACE, "request.run->priority < newcomer().run->priority",
+             "request.run->priority <= newcomer().run->priority"),
+        swap("pinned ones are displaced", DISPLACE, "&& !model::is_pinned(*request.item);", ";"),
+        swap("victims in scheduling order", DISPLACE, "std::views::reverse(displaceable)", "displaceable"),
+        swap("victims that do not help", DISPLACE, "if (!helps) continue;"),
+        swap("victims on the same node only", DISPLACE,
+             "board_.ledger().same_partition(board_.seat(position).holding->node, choice.slot.node)",
+             "board_.seat(position).holding->node == choice.slot.node"),
+        swap("the displaced in order of displacement", DISPLACE, "std::ranges::sort(displaced);"),
+        swap("request above its quota", "asked.cc",
+             "return wish.quota ? std::min(*wish.request, *wish.quota) : *wish.request;",
+             "return *wish.request;"),
+        swap("ratio ignored", "asked.cc", "wish.ratio.value_or(kDefaultRatio)", "kDefaultRatio"),
+        swap("default request ignored", "asked.cc",
+             "if (wish.default_percent) return percent_rounded_half_up(wish.capacity, *wish.default_percent);"),
+        swap("skipped limits count", "asked.cc",
+             "return item.skip_resource_limits || item.type == model::ItemType::Component;",
+             "return item.type == model::ItemType::Component;"),
+        swap("components ask", "asked.cc",
+             "return item.skip_resource_limits || item.type == model::ItemType::Component;",
+             "return item.skip_resource_limits;"),
+        swap("a cap of 0 is a cap", "ledger.cc", "if (cap == Q{}) return std::nullopt;"),
+        swap("a count of 0 is none", "ledger.cc", "if (found->second.count == 0) return std::nullopt;"),
+        swap("unitWide partitions apart", "ledger.cc", "if (size.unit_wide && unit_wide_) return *unit_wide_;"),
+        swap("state does not count on the same partition", "ledger.cc",
+             "return partition.size.same_partition ? left - partition.state : left;", "return left;"),
+        swap("the last of equal images", "pipeline.cc", "rejection.reason > furthest_image->reason",
+             "rejection.reason >= furthest_image->reason"),
+        swap("figures of any runtime", "pipeline.cc",
+             "return a.shortfall.has.value_or(0) > b.shortfall.has.value_or(0);", "return false;"),
+        swap("indices of vanished runtimes are reused", "request.cc",
+             "taken.insert(key.index); if (places.contains(place)) indices.emplace(place, key.index);",
+             "if (places.contains(place)) { taken.insert(key.index); indices.emplace(place, key.index); }"),
+        swap("above max means at max", "thresholds.cc",
+             "above_percent(usage.cpu, capacity.cpu, thresholds.cpu->max)",
+             "!above_percent(capacity.cpu, usage.cpu, 10000 / thresholds.cpu->max)"),
+    ]
+    return result
+
+
+class Build:
+    """A CMake build that has the scenario tests; mutants are linked against its libraries."""
+
+    def __init__(self, directory: Path):
+        self.directory = directory
+        subprocess.run(["ninja", "-C", directory, SUITE], check=True, stdout=subprocess.DEVNULL)
+        commands = subprocess.run(["ninja", "-C", directory, "-t", "commands", SUITE], check=True,
+                                  capture_output=True, text=True).stdout.splitlines()
+        self.link = commands[-1]
+        entries = json.loads((directory / "compile_commands.json").read_text())
+        self.compile = {os.path.realpath(entry["file"]): shlex.split(entry["command"]) for entry in entries}
+
+    def program(self) -> str:
+        return f"bin/{SUITE}"
+
+    def make(self, mutant: Mutant, scratch: Path) -> Path:
+        source, output = scratch / "mutant.cc", scratch / "mutant.o"
+        source.write_text(mutant.text())
+        original = str(PLACEMENT / mutant.file)
+        words = self.compile[os.path.realpath(original)]
+        # Fast to compile: neither optimised nor instrumented, which mixes with the libraries all the same.
+        kept = [word for word in words[:words.index("-o")]
+                if not re.match(r"-(fsanitize|fno-sanitize|O|g|W|M|std=c\+\+20$)", word)]
+        kept = [word for word in kept if not word.endswith((".o", ".d"))]
+        self.run([*kept, "-std=c++20", "-O0", "-w", "-o", str(output), "-c", str(source)])
+        linked = scratch / SUITE
+        self.run(["sh", "-c", self.link.replace(f"-o {self.program()} ", f"-o {linked} {output} ", 1)])
+        return linked
+
+    def run(self, command: list[str]):
+        done = subprocess.run(command, cwd=self.directory, capture_output=True, text=True, check=False)
+        if done.returncode != 0:
+            raise RuntimeError(done.stdout + done.stderr)
+
+
+def own_build() -> Path:
+    tree, directory = ROOT / "build" / "mutate" / "tree", ROOT / "build" / "mutate" / "build"
+    tree.mkdir(parents=True, exist_ok=True)
+    (tree / "CMakeLists.txt").write_text(OVERLAY)
+    for name in ("src", "tests", "cmake"):
+        if not (tree / name).exists():
+            (tree / name).symlink_to(ROOT / name)
+    subprocess.run(["cmake", "-S", tree, "-B", directory, "-G", "Ninja"], check=True, stdout=subprocess.DEVNULL)
+    return directory
+
+
+def first_failure(program: Path, cwd: Path) -> str | None:
+    """The first scenario that fails, None if all pass."""
+    environment = {key: value for key, value in os.environ.items() if key != "BERTH_REWRITE"}
+    try:
+        done = subprocess.run([program, "--gtest_fail_fast"], cwd=cwd, stdin=subprocess.DEVNULL,
+                              capture_output=True, text=True, errors="replace", check=False,
+                              timeout=RUN_SECONDS_MAX, env=environment)
+    except subprocess.TimeoutExpired:
+        return "it does not end"
+    if done.returncode == 0:
+        return None
+    failed = re.findall(r"\[  FAILED  \] \w+\.(\w+)", done.stdout)
+    started = re.findall(r"\[ RUN      \] \w+\.(\w+)", done.stdout)
+    return (failed[:1] or started[-1:] or ["the start"])[0]
+
+
+def try_out(build: Build, mutant: Mutant) -> str | None:
+    with tempfile.TemporaryDirectory(prefix="berth-mutant-") as scratch:
+        return first_failure(build.make(mutant, Path(scratch)), build.directory)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--build", type=Path, help="a CMake build directory to link against")
+    parser.add_argument("--only", default="", help="only mutants whose name contains this")
+    parser.add_argument("-j", "--jobs", type=int, default=os.cpu_count() or 1)
+    arguments = parser.parse_args()
+
+    start = time.monotonic()
+    shared = ROOT / "build" / "dev"
+    directory = arguments.build or (shared if (shared / "build.ninja").exists() else own_build())
+    build = Build(directory.resolve())
+    if failed := first_failure(build.directory / build.program(), build.directory):
+        print(f"without any fault, {failed} fails already")
+        return 1
+
+    chosen = [mutant for mutant in mutants() if arguments.only in mutant.name]
+    survivors, broken, done = [], [], 0
+    with concurrent.futures.ThreadPoolExecutor(arguments.jobs) as pool:
+        pending = {pool.submit(try_out, build, mutant): mutant for mutant in chosen}
+        for future in concurrent.futures.as_completed(pending):
+            mutant, done = pending[future], done + 1
+            try:
+                noticed_by = future.result()
+                verdict = f"noticed by {noticed_by}" if noticed_by else "SURVIVED"
+                if not noticed_by:
+                    survivors.append(mutant.name)
+            except (RuntimeError, LookupError) as error:
+                verdict = f"COULD NOT BE MADE\n{error}"
+                broken.append(mutant.name)
+            print(f"[{done:2}/{len(chosen)}] {mutant.name}: {verdict}", flush=True)
+
+    killed = len(chosen) - len(survivors) - len(broken)
+    print(f"{len(chosen)} mutants, {killed} killed ({time.monotonic() - start:.0f} s)")
+    return 1 if survivors or broken or not chosen else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
