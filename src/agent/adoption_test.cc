@@ -180,6 +180,24 @@ TEST(Adoption, AComponentNobodyWantsIsLeftAloneAndReported) {
   EXPECT_TRUE(driver.is_shown("os"));
 }
 
+TEST(Adoption, AComponentThatWasOursAndIsNoLongerWantedIsStopped) {
+  Driver driver(a_config(), wanting({}));
+  driver.tell(a_node(), a_list("crun", {a_found("os", kRun, ItemType::Component)}));
+  ASSERT_EQ(driver.actions<Stop>().size(), 1U);
+  EXPECT_EQ(driver.actions<Stop>().front().run, kRun);
+}
+
+TEST(Adoption, WhatIsToldLaterWaitsForTheRoomOfALeftover) {
+  Driver driver(a_config(), wanting({}));
+  driver.tell(Connected{1}, a_node());
+  driver.tell(a_full_command(8, {a_spec("new")}));
+  driver.tell(a_list("crun", {a_found("old", kRun)}));
+  EXPECT_EQ(driver.actions<Stop>().size(), 1U);
+  EXPECT_TRUE(driver.actions<Start>().empty());
+  driver.tell(Exited{model::InstanceSpec(a_spec("old")).key, kRun, 0});
+  EXPECT_EQ(driver.started_items(), Items{"new"});
+}
+
 TEST(Adoption, APreinstalledComponentThatIsAskedForAsItIsIsNotRestarted) {
   Driver driver;
   const auto found = a_found("os", {}, ItemType::Component);

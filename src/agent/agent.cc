@@ -29,7 +29,9 @@ Effects Agent::step(Time now, std::span<const Event> batch) {
   const bool given_up = runtimes_.ask_again(context);
   if (given_up || (was_awaited && !runtimes_.is_awaited())) touch_all_waiting();
   for (const model::InstanceKey& key : alarms_.take_due(now)) touched_.insert(key);
-  for (const model::InstanceKey& key : take_touched_in_scheduling_order()) decide(context, key);
+  while (!touched_.empty()) {
+    for (const model::InstanceKey& key : take_touched_in_scheduling_order()) decide(context, key);
+  }
   if (auto report = reporter_.report(context, wanted_.acted())) {
     effects.reports.push_back(std::move(*report));
   }
@@ -166,6 +168,7 @@ void Agent::decide(const Context& context, const model::InstanceKey& key) {
 
   instance.advance(context, wanted);
   settle(context, key, instance);
+  watch_leftover(key, wanted == nullptr && instance.is_leftover());
   waiting_.set(key, std::nullopt);
   if (instance.wants_start(context.now, wanted)) try_start(context, key, instance);
 
@@ -192,9 +195,18 @@ void Agent::try_start(const Context& context, const model::InstanceKey& key, Ins
   const auto before =
       wanted_.is_restored(wanted) ? Runtimes::Before::MayHaveRun : Runtimes::Before::CannotHaveRun;
   const auto admission = runtimes_.admit(wanted.spec, before);
-  if (admission.granted) return instance.start(context, wanted);
+  const bool has_room = wanted_.is_restored(wanted) || leftovers_.empty();
+  if (admission.granted && has_room) return instance.start(context, wanted);
   instance.refuse(context, admission.refusal);
   waiting_.set(key, wanted.spec.runtime);
+}
+
+void Agent::watch_leftover(const model::InstanceKey& key, bool is_leftover) {
+  if (is_leftover) {
+    leftovers_.insert(key);
+  } else if (leftovers_.erase(key) > 0 && leftovers_.empty()) {
+    touch_all_waiting();
+  }
 }
 
 std::optional<Time> Agent::wake_at() const {

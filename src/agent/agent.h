@@ -58,6 +58,8 @@ class Agent {
   void settle(const Context& context, const model::InstanceKey& key, Instance& instance);
   void try_start(const Context& context, const model::InstanceKey& key, Instance& instance);
 
+  void watch_leftover(const model::InstanceKey& key, bool is_leftover);
+
   std::optional<Time> wake_at() const;
 
   Config config_;
@@ -68,6 +70,9 @@ class Agent {
   Alarms<model::InstanceKey> alarms_;
   Waiting waiting_;
   std::set<model::InstanceKey> touched_;  // to be decided in this step
+  // Runs of an earlier life that are being stopped. What was told to run since then may have been
+  // promised their room, and waits for it.
+  std::set<model::InstanceKey> leftovers_;
 };
 
 }  // namespace berth::agent

@@ -24,10 +24,11 @@ bool is_the_wanted(const Run& run, const model::WantedRecord& wanted) {
          run.version == wanted.spec.item.version;
 }
 
-// A component that nobody asked for is not ours to stop.
+// A component that was there before anybody asked for it is not ours to stop. One that carries a
+// generation was told to run once, in an earlier life of the agent perhaps, and is no longer.
 bool is_left_alone(const Run& run) {
   return run.type == model::ItemType::Component && run.is_found() &&
-         run.phase == Run::Phase::Running;
+         run.id.generation == model::CommandNumber{} && run.phase == Run::Phase::Running;
 }
 
 }  // namespace
@@ -252,6 +253,12 @@ const Run* Instance::current(const model::WantedRecord& wanted) const {
     if (run.serves == wanted.generation) return &run;
   }
   return nullptr;
+}
+
+bool Instance::is_leftover() const {
+  return std::any_of(runs_.begin(), runs_.end(), [](const auto& entry) {
+    return entry.second.is_found() && entry.second.phase == Run::Phase::Stopping;
+  });
 }
 
 std::optional<model::ReportedStatus> Instance::status(const model::WantedRecord* wanted) const {

@@ -54,6 +54,8 @@ class Instance {
 
   // --- Questions.
   bool is_running() const { return !runs_.empty(); }
+  // A run of an earlier life is being stopped: nobody was told yet that it is there.
+  bool is_leftover() const;
   std::optional<model::ReportedStatus> status(const model::WantedRecord* wanted) const;
   std::optional<Time> due(Time now) const;
 
