@@ -6,6 +6,8 @@ cd "$(dirname "$0")/.."
 preset=$1
 shift
 log=build/$preset.log
+# Another checkout of the same sources finds what this one has compiled.
+export CCACHE_BASEDIR=$PWD CCACHE_NOHASHDIR=1
 mkdir -p build
 
 fail() {
