@@ -50,7 +50,7 @@ model::RunRequest request(std::uint32_t number, std::uint32_t instances) {
 model::Item plain_item() {
   model::Item item;
   item.id = model::ItemId{"plain"};
-  item.version = "1";
+  item.version = "1.0";
   item.images.push_back({.platform = {.os = "linux", .arch = "amd64"},
                          .runtimes = {},
                          .form = model::OciImage{"images/plain:1"}});

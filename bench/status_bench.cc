@@ -57,7 +57,7 @@ class Cluster {
     model::Report report{.boot_id = "boot", .revision = ++revisions_[node]};
     report.acted = {1, controller_.durable().counters.revision};
     report.instances.push_back(
-        {.key = key, .version = "1", .runtime = model::RuntimeId{"runc"}, .state = state});
+        {.key = key, .version = "1.0", .runtime = model::RuntimeId{"runc"}, .state = state});
     step(control::NodeReported{node, 1, std::move(report)});
   }
 

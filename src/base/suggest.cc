@@ -12,6 +12,10 @@ constexpr std::size_t kLongestWord = 64;
 
 char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
 
+std::size_t length_difference(std::string_view a, std::string_view b) {
+  return std::max(a.size(), b.size()) - std::min(a.size(), b.size());
+}
+
 // A third of the word may be wrong.
 std::size_t tolerance(std::string_view typed) { return std::max<std::size_t>(1, typed.size() / 3); }
 
@@ -41,7 +45,7 @@ std::optional<std::string_view> nearest(std::string_view typed,
   std::optional<std::string_view> best;
   std::size_t best_distance = tolerance(typed) + 1;
   for (const std::string_view word : known) {
-    if (word.size() > kLongestWord) continue;
+    if (length_difference(typed, word) >= best_distance) continue;
     const std::size_t distance = edit_distance(typed, word);
     if (distance >= best_distance || distance >= word.size()) continue;
     best = word;

@@ -23,7 +23,8 @@
 //   constant(name, text, help)                 must be there and say exactly this
 //
 // and derives from Visitor, by which descriptions are found wherever the visitor is defined.
-// Descriptions take values that are const (writing) or not (reading).
+// Descriptions take values that are const (writing) or not (reading). They bind all members of the
+// struct, so that one that is added and not described does not compile.
 namespace berth::codec {
 
 template <class T, class U>

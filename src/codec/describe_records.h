@@ -8,92 +8,104 @@ namespace berth::codec {
 
 template <class V, Is<model::InstanceKey> T>
 void describe(V& v, T& key) {
-  v.required("item", key.item);
-  v.required("subject", key.subject);
-  v.field("index", key.index);
+  auto& [item, subject, index] = key;
+  v.required("item", item);
+  v.required("subject", subject);
+  v.field("index", index);
 }
 
 template <class V, Is<model::Place> T>
 void describe(V& v, T& place) {
-  v.required("node", place.node);
-  v.required("runtime", place.runtime);
+  auto& [node, runtime] = place;
+  v.required("node", node);
+  v.required("runtime", runtime);
 }
 
 template <class V, Is<model::Leaving> T>
 void describe(V& v, T& leaving) {
-  v.required("place", leaving.place);
-  v.required("version", leaving.version);
-  v.field("image", leaving.image);
-  v.field("stopFirst", leaving.stop_first);
+  auto& [place, version, image, stop_first] = leaving;
+  v.required("place", place);
+  v.required("version", version);
+  v.field("image", image);
+  v.field("stopFirst", stop_first);
 }
 
 template <class V, Is<model::InstanceRecord> T>
 void describe(V& v, T& record) {
-  v.required("key", record.key);
-  v.field("type", record.type);
-  v.required("version", record.version);
-  v.field("priority", record.priority);
-  v.required("phase", record.phase);
-  v.field("place", record.place);
-  v.field("image", record.image);
-  v.field("leaving", record.leaving);
-  v.field("ownRuntime", record.own_runtime);
-  v.field("preinstalled", record.preinstalled);
-  v.required("uid", record.uid);
-  v.required("gid", record.gid);
+  auto& [key, type, version, priority, phase, place, image, leaving, own_runtime, preinstalled, uid,
+         gid] = record;
+  v.required("key", key);
+  v.field("type", type);
+  v.required("version", version);
+  v.field("priority", priority);
+  v.required("phase", phase);
+  v.field("place", place);
+  v.field("image", image);
+  v.field("leaving", leaving);
+  v.field("ownRuntime", own_runtime);
+  v.field("preinstalled", preinstalled);
+  v.required("uid", uid);
+  v.required("gid", gid);
 }
 
 template <class V, Is<model::NodeRecord> T>
 void describe(V& v, T& record) {
-  v.required("id", record.id);
-  v.required("info", record.info);
-  v.field("cordoned", record.cordoned);
+  auto& [id, info, cordoned] = record;
+  v.required("id", id);
+  v.required("info", info);
+  v.field("cordoned", cordoned);
 }
 
 template <class V, Is<model::GroupRecord> T>
 void describe(V& v, T& record) {
-  v.required("item", record.item);
-  v.required("gid", record.gid);
+  auto& [item, gid] = record;
+  v.required("item", item);
+  v.required("gid", gid);
 }
 
 template <class V, Is<model::FreedIdRecord> T>
 void describe(V& v, T& record) {
-  v.required("sequence", record.sequence);
-  v.required("id", record.id);
+  auto& [sequence, id] = record;
+  v.required("sequence", sequence);
+  v.required("id", id);
 }
 
 template <class V, Is<model::CounterRecord> T>
 void describe(V& v, T& record) {
-  v.required("epoch", record.epoch);
-  v.required("revision", record.revision);
-  v.required("nextUid", record.next_uid);
-  v.required("nextGid", record.next_gid);
-  v.required("nextFreed", record.next_freed);
+  auto& [epoch, revision, next_uid, next_gid, next_freed] = record;
+  v.required("epoch", epoch);
+  v.required("revision", revision);
+  v.required("nextUid", next_uid);
+  v.required("nextGid", next_gid);
+  v.required("nextFreed", next_freed);
 }
 
 template <class V, Is<model::CommandNumber> T>
-void describe(V& v, T& number) {
-  v.required("epoch", number.epoch);
-  v.required("number", number.number);
+void describe(V& v, T& command) {
+  auto& [epoch, number] = command;
+  v.required("epoch", epoch);
+  v.required("number", number);
 }
 
 template <class V, Is<model::InstanceSpec> T>
 void describe(V& v, T& spec) {
-  v.required("key", spec.key);
-  v.required("item", spec.item);
-  v.field("image", spec.image);
-  v.required("runtime", spec.runtime);
-  v.field("priority", spec.priority);
-  v.required("uid", spec.uid);
-  v.required("gid", spec.gid);
+  auto& [key, item, image, runtime, priority, uid, gid] = spec;
+  v.required("key", key);
+  v.required("item", item);
+  v.field("image", image);
+  v.required("runtime", runtime);
+  v.field("priority", priority);
+  v.required("uid", uid);
+  v.required("gid", gid);
 }
 
 template <class V, Is<model::WantedRecord> T>
 void describe(V& v, T& record) {
-  v.required("spec", record.spec);
-  v.required("generation", record.generation);
-  v.field("finished", record.finished);
-  v.field("exitCode", record.exit_code);
+  auto& [spec, generation, finished, exit_code] = record;
+  v.required("spec", spec);
+  v.required("generation", generation);
+  v.field("finished", finished);
+  v.field("exitCode", exit_code);
 }
 
 }  // namespace berth::codec

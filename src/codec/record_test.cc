@@ -88,7 +88,7 @@ TEST(Records, KeepEveryField) {
       .phase = model::Phase::Cached,
       .place = place,
       .image = 1,
-      .leaving = model::Leaving{place, "0", 2},
+      .leaving = model::Leaving{place, "0", 2, true},
       .own_runtime = place,
       .preinstalled = true,
       .uid = 5000,

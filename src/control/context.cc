@@ -14,9 +14,14 @@ void Context::put(const model::InstanceRecord& record) {
   mark(record);
 }
 
-void Context::erase(const model::InstanceKey& key) {
+void Context::erase(model::InstanceKey key) {
   if (const auto* known = state.find_instance(key)) mark(*known);
   state.erase_instance(key);
+  dirty.plan = true;
+  // A component that was left alone beside it, under the same name, can be adopted now.
+  for (const auto& [id, node] : nodes) {
+    if (node.reported.contains(key)) dirty.wanted.emplace(id, key);
+  }
 }
 
 ObservedNode* Context::find_node(const model::NodeId& id) {

@@ -90,7 +90,7 @@ struct Context {
 
   // Changes a record and marks all that depends on it.
   void put(const model::InstanceRecord& record);
-  void erase(const model::InstanceKey& key);
+  void erase(model::InstanceKey key);  // by value: it may be the key of what is erased
   void mark(const model::InstanceRecord& record);
 
   ObservedNode* find_node(const model::NodeId& id);

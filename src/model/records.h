@@ -28,8 +28,8 @@ struct Names<Phase> {
   };
 };
 
-// The place that a moving instance leaves, and what runs there until the new one is active; or, if it
-// must stop first, until it has stopped.
+// The place that a moving instance leaves, and what runs there until the new one is active; or, if
+// it must stop first, until it has stopped.
 struct Leaving {
   Place place;
   std::string version;

@@ -29,22 +29,28 @@ std::vector<Numbered<D>> all_of(const Manifest& manifest) {
   return found;
 }
 
-// The versions of each item, in the order of the manifest.
-using Catalog = std::map<ItemId, std::vector<const Item*>>;
+using Versions = std::map<std::string, const Item*>;
+using Catalog = std::map<ItemId, Versions>;
+
+// Guessing costs a comparison with all that there is, and nobody reads that many guesses.
+constexpr std::size_t kGuessesMax = 100;
 
 Catalog catalog_of(const Manifest& manifest) {
   Catalog catalog;
-  for (const auto& [number, item] : all_of<Item>(manifest)) catalog[item->id].push_back(item);
+  for (const auto& [number, item] : all_of<Item>(manifest))
+    catalog[item->id].try_emplace(item->version, item);
   return catalog;
 }
 
-std::string versions_of(const std::vector<const Item*>& items) {
+std::string text_of(const Versions& versions) {
   constexpr std::size_t kShownMax = 10;
   std::string text;
-  for (std::size_t i = 0; i < items.size() && i < kShownMax; ++i) {
-    text += (i == 0 ? "" : ", ") + items[i]->version;
+  std::size_t shown = 0;
+  for (const auto& entry : versions) {
+    if (shown == kShownMax) return text + ", ...";
+    text += (shown++ == 0 ? "" : ", ") + entry.first;
   }
-  return items.size() > kShownMax ? text + ", ..." : text;
+  return text;
 }
 
 // The first place where each thing was said; says of a thing whether it is new.
@@ -82,18 +88,14 @@ void find_repeated_names(const Manifest& manifest, std::string_view kind, Name n
   }
 }
 
-std::string unknown_item(const ItemId& id, const Catalog& catalog) {
-  std::vector<std::string_view> known;
-  for (const auto& entry : catalog) known.push_back(entry.first.value());
-  return fmt::format("there is no item \"{}\".{}", id.value(), did_you_mean(id.value(), known));
-}
+std::string_view name_of(const ItemId& id) { return id.value(); }
+std::string_view name_of(const std::string& version) { return version; }
 
-std::string unknown_version(const RunRequest& request, const std::vector<const Item*>& items) {
-  std::vector<std::string_view> known;
-  for (const Item* item : items) known.push_back(item->version);
-  return fmt::format("item \"{}\" has no version \"{}\" (known versions: {}).{}",
-                     request.item.value(), request.version, versions_of(items),
-                     did_you_mean(request.version, known));
+template <class Known>
+std::string guess(std::string_view typed, const Known& known) {
+  std::vector<std::string_view> names;
+  for (const auto& entry : known) names.push_back(name_of(entry.first));
+  return did_you_mean(typed, names);
 }
 
 // The checks of one run request against the items there are.
@@ -104,29 +106,43 @@ class RequestCheck {
       : request_(request), document_(document), path_(std::move(path)), findings_(findings) {}
 
   void run(const Catalog& catalog) {
-    const auto items = catalog.find(request_.item);
-    if (items == catalog.end()) return add(".item", unknown_item(request_.item, catalog));
-    const Item* item = chosen(items->second);
+    const auto versions = catalog.find(request_.item);
+    if (versions == catalog.end()) return add_unknown_item(catalog);
+    const Item* item = chosen(versions->second);
     if (item == nullptr || request_.instances || item->type == ItemType::Component) return;
     add(".instances", fmt::format("all is for components; \"{}\" is a {}", item->id.value(),
                                   to_string(item->type)));
   }
 
  private:
-  const Item* chosen(const std::vector<const Item*>& items) {
-    if (request_.version.empty()) return only_one_of(items);
-    const auto item = std::ranges::find(items, request_.version, &Item::version);
-    if (item != items.end()) return *item;
-    add(".version", unknown_version(request_, items));
+  const Item* chosen(const Versions& versions) {
+    if (request_.version.empty()) return only_one_of(versions);
+    const auto version = versions.find(request_.version);
+    if (version != versions.end()) return version->second;
+    add_unknown_version(versions);
     return nullptr;
   }
 
-  const Item* only_one_of(const std::vector<const Item*>& items) {
-    if (items.size() == 1) return items.front();
+  const Item* only_one_of(const Versions& versions) {
+    if (versions.size() == 1) return versions.begin()->second;
     add(".version", fmt::format("is missing: item \"{}\" has several versions ({})",
-                                request_.item.value(), versions_of(items)));
+                                request_.item.value(), text_of(versions)));
     return nullptr;
   }
+
+  void add_unknown_item(const Catalog& catalog) {
+    const std::string& id = request_.item.value();
+    add(".item",
+        fmt::format("there is no item \"{}\".{}", id, may_guess() ? guess(id, catalog) : ""));
+  }
+
+  void add_unknown_version(const Versions& versions) {
+    add(".version", fmt::format("item \"{}\" has no version \"{}\" (known versions: {}).{}",
+                                request_.item.value(), request_.version, text_of(versions),
+                                may_guess() ? guess(request_.version, versions) : ""));
+  }
+
+  bool may_guess() const { return findings_.size() < kGuessesMax; }
 
   void add(std::string_view field, std::string what) {
     findings_.push_back({document_, path_ + std::string(field), std::move(what)});

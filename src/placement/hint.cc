@@ -141,10 +141,13 @@ Changes all_resources(const Site& site) {
     if (!site.ledger().lists_shared(site.node, resource)) {
       changes.push_back(
           {Effort::AddRuntime, 0, fmt::format("add {} to {}", resource, site.name())});
-    } else if (!site.request.item->skip_resource_limits &&
-               site.ledger().shared_left(site.node, resource).value_or(1) < 1) {
-      changes.push_back({Effort::Free, 0, fmt::format("free {} on {}", resource, site.name())});
+      continue;
     }
+    const std::int64_t missing = 1 - site.ledger().shared_left(site.node, resource).value_or(1);
+    if (site.request.item->skip_resource_limits || missing <= 0) continue;
+    const std::string units = missing == 1 ? "" : fmt::format("{} ", missing);
+    changes.push_back(
+        {Effort::Free, missing, fmt::format("free {}{} on {}", units, resource, site.name())});
   }
   return changes;
 }
@@ -252,6 +255,13 @@ Change free_state(const Site& site) {
   return free_amount(amount);
 }
 
+// One, unless what runs was kept past the limit.
+Change stop_instances(const Site& site) {
+  const std::int64_t missing = 1 - *site.ledger().instances_left(site.slot());
+  const std::string what = missing == 1 ? "an instance" : fmt::format("{} instances", missing);
+  return {Effort::Free, missing, fmt::format("stop {} on {}", what, slot_name(site))};
+}
+
 Changes changes_for(const Site& site, Reason reason) {
   switch (reason) {
     case Reason::NoConnectedNodes: return reconnect(site);
@@ -268,8 +278,7 @@ Changes changes_for(const Site& site, Reason reason) {
     case Reason::InsufficientRam: return {free_ram(site)};
     case Reason::InsufficientStorage: return {free_storage(site)};
     case Reason::InsufficientState: return {free_state(site)};
-    case Reason::InstanceLimitReached:
-      return {{Effort::Free, 0, fmt::format("stop an instance on {}", slot_name(site))}};
+    case Reason::InstanceLimitReached: return {stop_instances(site)};
   }
   CHECK(false, "unknown reason");
 }

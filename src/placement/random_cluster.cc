@@ -170,7 +170,8 @@ class Draw {
     if (trouble()) node.info.state = model::NodeState::Paused;
     node.connected = !trouble();
     node.cordoned = trouble();
-    node.info.capacity = {amount<Dmips>(20), amount<Bytes>(20)};
+    node.info.capacity = usage(20);
+    if (!one_in(6)) node.info.capacity = node.info.capacity + model::Usage{Dmips{300}, Bytes{300}};
     node.info.partitions = partitions();
     for (const std::string& name : some_of(kResources, 2)) {
       node.info.shared_resources.push_back({name, static_cast<std::uint32_t>(random_.below(3))});
@@ -209,7 +210,7 @@ class Draw {
       for (std::uint32_t i = 0; i < instances; ++i) run_somewhere(nodes, run, i);
     }
     for (model::Node& node : nodes) {
-      if (one_in(2)) node.usage = usage(20);
+      if (one_in(2)) node.usage = usage(12);
       manifest_.emplace_back(std::move(node));
     }
   }

@@ -54,7 +54,7 @@ void AgentHost::boot() {
   machine_.agent_restarted();
   core_.emplace(agent::Config{.node = node_, .boot_id = fmt::format("{}#{}", name_, ++boots_)},
                 std::move(*loaded));
-  post(agent::NodeObserved{machine_.info()});
+  post(machine_.observed());
   network_.agent_started(node_);
 }
 

@@ -35,8 +35,8 @@ TEST(Checkers, FindNothingWhereNothingIsPlanted) {
   EXPECT_EQ(violated_checkers({}), std::set<std::string>{});
 }
 
-TEST(CapacityChecker, FindsACrowdedNode) {
-  EXPECT_THAT(violated_checkers({Sabotage::CrowdOneNode, {Fault::Crash}}), Contains("capacity"));
+TEST(CapacityChecker, FindsNodesThatAreGivenMoreThanTheyHave) {
+  EXPECT_THAT(violated_checkers({Sabotage::Boast, {}}), Contains("capacity"));
 }
 
 TEST(SingleOwnerChecker, FindsTwinUids) {

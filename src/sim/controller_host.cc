@@ -64,18 +64,11 @@ bool ControllerHost::skips_commit() {
 }
 
 void ControllerHost::tamper(control::Durable& durable) const {
-  if (durable.nodes.empty()) return;
-  if (stage_.sabotage == Sabotage::CrowdOneNode) {
-    const model::NodeRecord& crowded = durable.nodes.begin()->second;
-    for (auto& [key, instance] : durable.instances) {
-      if (!instance.place || crowded.info.runtimes.empty()) continue;
-      instance.place = model::Place{crowded.id, crowded.info.runtimes.front().id};
-    }
-  }
-  if (stage_.sabotage == Sabotage::TwinUid) {
-    for (auto& [key, instance] : durable.instances) {
-      instance.uid = durable.instances.begin()->second.uid;
-    }
+  if (stage_.sabotage != Sabotage::TwinUid) return;
+  std::uint32_t first = 0;
+  for (auto& [key, instance] : durable.instances) {
+    if (first == 0) first = instance.uid;
+    instance.uid = first;
   }
 }
 

@@ -55,8 +55,9 @@ Result<DemoOutcome> run_demo(const Setup& setup, const model::Manifest& manifest
     world.heal();
   }
   DemoOutcome outcome;
-  outcome.missing = settle(world, kPatience);
-  outcome.settled_after = world.now() - applied;
+  Settling settling = settle(world, kPatience);
+  outcome.missing = std::move(settling.missing);
+  outcome.settled_after = settling.since - applied;
   outcome.violations = world.violations();
   if (world.controller() != nullptr) outcome.statuses = world.controller()->statuses();
   return outcome;

@@ -1,6 +1,7 @@
 #include "sim/machine.h"
 
 #include <algorithm>
+#include <charconv>
 #include <string>
 #include <vector>
 
@@ -26,13 +27,15 @@ const model::RuntimeId& runtime_of(const agent::Action& action) {
   return std::visit(Visitor{}, action);
 }
 
-// Jobs say in their arguments after how many seconds they are done: "finish", "20".
-Duration lifetime(const model::Item& item) {
-  if (item.args.size() != 2 || item.args[0] != "finish") return {};
-  return std::chrono::seconds(std::stol(item.args[1]));
-}
-
 }  // namespace
+
+std::optional<Duration> lifetime(const model::Item& item) {
+  if (item.args.size() != 2 || item.args[0] != "finish") return std::nullopt;
+  std::uint32_t seconds = 0;
+  const std::string& text = item.args[1];
+  std::from_chars(text.data(), text.data() + text.size(), seconds);
+  return std::chrono::seconds(seconds);
+}
 
 Machine::Machine(Stage& stage, model::NodeId node, model::NodeInfo info, Random random, Tell tell)
     : stage_(stage),
@@ -48,7 +51,15 @@ void Machine::preinstall(model::InstanceSpec spec) {
 
 void Machine::agent_restarted() {
   ++agent_life_;
-  for (auto& [key, run] : runs_) run.known_to_agent = false;
+  // A start that its agent was in the middle of has been completed or has come to nothing.
+  std::erase_if(runs_, [this](const auto& entry) {
+    return entry.second.state == Run::State::Starting && draw_percent(random_, 50);
+  });
+  for (auto& [runtime, hang] : hangs_) hang.waiting.clear();
+  for (auto& [key, run] : runs_) {
+    run.known_to_agent = false;
+    if (run.state == Run::State::Starting) run.state = Run::State::Running;
+  }
   disturb();
 }
 
@@ -85,11 +96,11 @@ void Machine::carry_out_one(const agent::ListRuns& list) {
     if (!asker_lives) return;
     agent::RunsListed listed{runtime, {}};
     for (auto& [key, run] : runs_) {
-      if (run.spec.runtime != runtime) continue;
+      if (run.spec.runtime != runtime || run.state == Run::State::Starting) continue;
       run.known_to_agent = true;
       listed.runs.push_back({key.first, key.second, run.spec.item.type, run.spec.item.version});
     }
-    tell_(listed);
+    tell(listed);
   });
 }
 
@@ -110,22 +121,20 @@ void Machine::carry_out_one(const agent::Start& start) {
   runs_.emplace(key, Run{.spec = start.spec, .since = stage_.now()});
   answer(takes, [this, key, fails](bool asker_lives) {
     const auto run = runs_.find(key);
-    if (run == runs_.end()) return;
+    if (!asker_lives || run == runs_.end() || run->second.state != Run::State::Starting) return;
     const model::Runtime* runtime = model::find_runtime(info_, run->second.spec.runtime);
     if (runtime == nullptr || runtime->ready == model::Readiness::NotReady) {
-      return start_failed(key, asker_lives, {"RuntimeNotReady", "the runtime is not ready"});
+      return start_failed(key, {"RuntimeNotReady", "the runtime is not ready"});
     }
-    if (fails) return start_failed(key, asker_lives, {"StartFailed", "drawn to fail"});
-    started(key, asker_lives);
+    if (fails) return start_failed(key, {"StartFailed", "drawn to fail"});
+    started(key, run->second);
   });
 }
 
-void Machine::started(const RunKey& key, bool asker_lives) {
-  const auto found = runs_.find(key);
-  if (found == runs_.end() || found->second.state != Run::State::Starting) return;
-  Run& run = found->second;
+void Machine::started(const RunKey& key, Run& run) {
   run.state = Run::State::Running;
   run.since = stage_.now();
+  run.known_to_agent = true;
   disturb();
   finish_later(key);
   if (stage_.sabotage == Sabotage::StartTwice) {
@@ -133,16 +142,13 @@ void Machine::started(const RunKey& key, bool asker_lives) {
     twin.second.attempt += 1'000'000;
     runs_.emplace(twin, run);
   }
-  if (!asker_lives) return;
-  run.known_to_agent = true;
   tell(agent::Started{key.first, key.second});
 }
 
-void Machine::start_failed(const RunKey& key, bool asker_lives, model::Problem problem) {
-  if (runs_.erase(key) == 0) return;
+void Machine::start_failed(const RunKey& key, model::Problem problem) {
+  runs_.erase(key);
   disturb();
-  if (asker_lives) return tell(agent::StartFailed{key.first, key.second, std::move(problem)});
-  tell(agent::Exited{key.first, key.second, kCrashed});
+  tell(agent::StartFailed{key.first, key.second, std::move(problem)});
 }
 
 // A lie comes to light: the run is in no list, and at some time its end is noticed.
@@ -161,9 +167,9 @@ void Machine::lie_about(const agent::Start& start) {
 }
 
 void Machine::finish_later(const RunKey& key) {
-  const Duration life = lifetime(runs_[key].spec.item);
-  if (life == Duration{}) return;
-  answer(life, [this, key](bool) {
+  const std::optional<Duration> life = lifetime(runs_[key].spec.item);
+  if (!life) return;
+  answer(*life, [this, key](bool) {
     if (runs_.contains(key)) end_run(key, 0);
   });
 }
@@ -262,14 +268,23 @@ void Machine::set_readiness(const model::RuntimeId& runtime, model::Readiness re
   if (found == info_.runtimes.end() || found->ready == readiness) return;
   found->ready = readiness;
   disturb();
-  tell_(agent::NodeObserved{info_});
+  tell_(observed());
 }
 
 void Machine::set_state(model::NodeState state) {
   if (info_.state == state) return;
   info_.state = state;
   disturb();
-  tell_(agent::NodeObserved{info_});
+  tell_(observed());
+}
+
+agent::NodeObserved Machine::observed() const {
+  agent::NodeObserved seen{info_};
+  if (stage_.sabotage == Sabotage::Boast) {
+    model::Usage& capacity = seen.info.capacity;
+    capacity = {Dmips(capacity.cpu.count() * 10), Bytes(capacity.ram.count() * 10)};
+  }
+  return seen;
 }
 
 void Machine::heal() {

@@ -26,6 +26,10 @@ struct Run {
   Time since{};
 };
 
+// How long an instance lives before it is done with its work: simulated jobs say so in seconds by
+// the arguments "finish", "20". All others live until they are stopped.
+std::optional<Duration> lifetime(const model::Item& item);
+
 // The hardware of a node: its runtimes and what runs on them. It carries out what the agent asks,
 // more or less: starts can be slow, fail or be lied about, a runtime can hang, runs can crash.
 class Machine {
@@ -54,6 +58,8 @@ class Machine {
 
   const model::NodeId& node() const { return node_; }
   const model::NodeInfo& info() const { return info_; }
+  // What the agent is told of the machine.
+  agent::NodeObserved observed() const;
   const Runs& runs() const { return runs_; }
   // When something last happened that the agent did not ask for or does not know yet.
   Time disturbed_at() const { return lies_.empty() ? disturbed_ : stage_.now(); }
@@ -73,8 +79,8 @@ class Machine {
   void carry_out_one(const agent::Stop& stop);
   void carry_out_one(const agent::CheckHealth& check);
   void end_hang(const model::RuntimeId& runtime, std::uint64_t id);
-  void started(const RunKey& key, bool asker_lives);
-  void start_failed(const RunKey& key, bool asker_lives, model::Problem problem);
+  void started(const RunKey& key, Run& run);
+  void start_failed(const RunKey& key, model::Problem problem);
   void lie_about(const agent::Start& start);
   void finish_later(const RunKey& key);
   void end_run(const RunKey& key, std::int32_t exit_code);

@@ -16,21 +16,24 @@ constexpr std::size_t kComplaintsShown = 5;
 
 }  // namespace
 
-std::vector<std::string> settle(World& world, Duration deadline) {
+Settling settle(World& world, Duration deadline) {
   const Time end = world.now() + deadline;
-  Time since = world.now();
-  std::vector<std::string> missing;
+  Settling settling{.missing = {}, .since = world.now()};
   while (world.now() < end && world.violations().empty()) {
     world.run_for(1s);
-    missing = unsettled(world);
-    if (!missing.empty()) since = world.now();
-    if (world.now() - since >= kSteadyFor) break;
+    settling.missing = unsettled(world);
+    if (!settling.missing.empty()) {
+      settling.since = world.now();
+      world.note("unsettled", settling.missing.front());
+    }
+    if (world.now() - settling.since >= kSteadyFor) break;
   }
-  return missing;
+  return settling;
 }
 
 void settle_and_rest(World& world) {
-  const std::vector<std::string> missing = settle(world, kConvergesWithin);
+  const std::vector<std::string> missing = settle(world, kConvergesWithin).missing;
+  if (!world.violations().empty()) return;
   for (std::size_t i = 0; i < std::min(missing.size(), kComplaintsShown); ++i) {
     world.violate("convergence", missing[i]);
   }

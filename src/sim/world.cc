@@ -125,6 +125,10 @@ Time World::calm_since(const model::NodeId& node) const {
                    network_.disturbed_at(node), injector_.troubled_until(node)});
 }
 
+void World::note(std::string_view who, std::string_view what) {
+  stage_.trace.line(now(), who, "{}", what);
+}
+
 void World::violate(std::string_view checker, std::string what) {
   stage_.trace.line(now(), checker, "VIOLATED: {}", what);
   violations_.push_back({now(), std::string(checker), std::move(what)});

@@ -59,6 +59,8 @@ class World {
   std::uint64_t hash() const { return stage_.trace.hash(); }
   const std::vector<Violation>& violations() const { return violations_; }
   void violate(std::string_view checker, std::string what);
+  // A line in the trace.
+  void note(std::string_view who, std::string_view what);
 
  private:
   // Hands every moment to every checker.

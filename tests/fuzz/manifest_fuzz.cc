@@ -19,7 +19,8 @@ void check_refusal(const codec::ParsedManifest& parsed) {
 
 void check_round_trip(const codec::ParsedManifest& parsed) {
   std::vector<codec::SourceFile> files;
-  for (const auto& document : parsed.documents) files.push_back({"again", codec::to_json(document)});
+  for (const auto& document : parsed.documents)
+    files.push_back({"again", codec::to_json(document)});
   const codec::ParsedManifest again = codec::parse_manifests(files);
   CHECK(again.ok(), "what was written can be read");
   CHECK(again.documents == parsed.documents, "what was read is what was written");

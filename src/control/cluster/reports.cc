@@ -169,18 +169,9 @@ class Intake {
     context_.mark(*record);
     if (!record->place || record->place->node != id_) return;
     if (record->preinstalled) {
-      forget_preinstalled(key);
+      context_.erase(key);
     } else {
       await_confirmation(context_, key);
-    }
-  }
-
-  // Another node may have one of the same name, which can be adopted now.
-  void forget_preinstalled(const model::InstanceKey& key) {
-    context_.erase(key);
-    context_.dirty.plan = true;
-    for (const auto& [id, node] : context_.nodes) {
-      if (node.reported.contains(key)) context_.dirty.wanted.emplace(id, key);
     }
   }
 

@@ -21,6 +21,11 @@ void adopt(Context& context, const model::NodeId& id, const model::ReportedStatu
       fmt::format("{} preinstalled on {}", status.version, model::to_string(*record.place)));
 }
 
+// A node that invents components cannot fill the store.
+bool is_full(const Context& context) {
+  return context.state.durable().instances.size() >= context.config.instances_max;
+}
+
 }  // namespace
 
 void adoption_pass(Context& context) {
@@ -30,7 +35,8 @@ void adoption_pass(Context& context) {
     const auto reported = node->reported.find(key);
     if (reported == node->reported.end() || reported->second.stopping) continue;
     if (reported->second.type != model::ItemType::Component) continue;
-    if (context.state.find_instance(key) == nullptr) adopt(context, id, reported->second);
+    if (context.state.find_instance(key) != nullptr || is_full(context)) continue;
+    adopt(context, id, reported->second);
   }
 }
 

@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <ranges>
 
 #include "placement/room.h"
 #include "placement/rounds/rounds.h"
@@ -66,8 +65,8 @@ class Displacement {
 
   RequestList make_room(const RequestList& displaceable, const Choice& choice) {
     RequestList displaced;
-    for (const std::size_t position : std::views::reverse(displaceable)) {
-      if (fits(choice)) break;
+    for (auto it = displaceable.rbegin(); it != displaceable.rend() && !fits(choice); ++it) {
+      const std::size_t position = *it;
       if (!could_help(position, choice)) continue;
       const auto before = figures_for(choice);
       board_.release(position);

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <vector>
 
+#include "sim/world.h"
+
 namespace berth::sim {
 namespace {
 
@@ -34,13 +36,13 @@ std::optional<std::string> above_cap(const char* what, std::int64_t taken, std::
 
 }  // namespace
 
-Account::Account(const control::Durable& durable) {
+Account::Account(const World& world, const control::Durable& durable) {
   std::vector<const model::NodeConfig*> configs;
   for (const auto& [name, config] : durable.node_configs) configs.push_back(&config);
-  for (const auto& [id, node] : durable.nodes) {
+  for (const auto& [id, host] : world.agents()) {
     NodeTaken& taken = nodes_[id];
-    taken.info = &node.info;
-    taken.settings = model::settings_for(id, node.info.type, configs);
+    taken.info = &host->machine().info();
+    taken.settings = model::settings_for(id, taken.info->type, configs);
   }
 }
 

@@ -11,12 +11,14 @@
 
 namespace berth::sim {
 
+class World;
+
 // A second, plain book-keeping of who takes how much of what, written from the specification and
 // not from the engine that it checks.
 class Account {
  public:
-  // Knows the nodes and their settings as the controller has them.
-  explicit Account(const control::Durable& durable);
+  // What there is, is what the machines really have; settings are those that the controller has.
+  Account(const World& world, const control::Durable& durable);
 
   // Notes that an instance of the item takes its share of the place.
   void take(const model::Place& place, const model::Item& item);

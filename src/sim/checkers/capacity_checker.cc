@@ -42,7 +42,7 @@ class CapacityChecker : public Checker {
 
   std::optional<std::string> decided(Pinned pinned) const {
     const control::Durable& durable = world_.controller()->durable();
-    Account account(durable);
+    Account account(world_, durable);
     for (const auto& [key, instance] : durable.instances) {
       if (!instance.place) continue;
       const auto item = durable.items.find({key.item, instance.version});
@@ -53,7 +53,7 @@ class CapacityChecker : public Checker {
   }
 
   std::optional<std::string> commanded(const model::NodeId& node, Pinned pinned) const {
-    Account account(world_.controller()->durable());
+    Account account(world_, world_.controller()->durable());
     for (const auto& [each, specs] : commanded_) {
       for (const auto& [key, spec] : specs) {
         if (counts(spec.item, pinned)) account.take({each, spec.runtime}, spec.item);

@@ -77,11 +77,8 @@ class Comparison {
     const std::string name = to_string(record.key);
     const auto item = durable_.items.find({record.key.item, record.version});
     if (item == durable_.items.end()) return complain("{} has no item", name);
-    const bool ends = item->second.restart.mode != model::RestartMode::Always;
-    const bool ended =
-        status.state == InstanceState::Inactive || (ends && status.state == InstanceState::Failed);
-    if (ends && ended) return;
-    if (!item->second.args.empty()) complain("{} is not done yet", name);
+    if (has_ended(item->second.restart.mode, status)) return;
+    if (lifetime(item->second)) complain("{} is not done yet", name);
     if (status.state != InstanceState::Active || status.unverified) {
       complain("{} is shown {}{} {}", name, to_string(status.state),
                status.unverified ? " unverified" : "", status.problem.reason);
@@ -90,6 +87,12 @@ class Comparison {
       complain("{} is shown elsewhere or in another version", name);
     }
     running_.insert({record.key, record.place->node});
+  }
+
+  static bool has_ended(model::RestartMode mode, const model::InstanceStatus& status) {
+    const bool failed_for_good =
+        mode == model::RestartMode::Never && status.state == InstanceState::Failed;
+    return failed_for_good || status.state == InstanceState::Inactive;
   }
 
   void compare_statuses() {
@@ -151,8 +154,9 @@ class ConvergenceChecker : public Checker {
     if (at_rest_ && !effects.writes.empty()) violate(node.value() + " writes at rest");
   }
   void acting(const model::NodeId& node, const agent::Action& action) override {
-    if (!at_rest_ || std::holds_alternative<agent::CheckHealth>(action)) return;
-    violate(node.value() + " starts, stops or lists at rest");
+    const bool changes_runs =
+        std::holds_alternative<agent::Start>(action) || std::holds_alternative<agent::Stop>(action);
+    if (at_rest_ && changes_runs) violate(node.value() + " starts or stops at rest");
   }
   void rested() override {
     for (const std::string& complaint : unsettled(world_)) violate(complaint);

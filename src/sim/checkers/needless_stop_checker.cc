@@ -1,7 +1,7 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <map>
-#include <set>
 
 #include "control/controller.h"
 #include "sim/checkers/checkers.h"
@@ -46,7 +46,7 @@ class NeedlessStopChecker : public Checker {
     for (const auto& [key, spec] : before) {
       const auto now = specs.find(key);
       if (now != specs.end() && model::runs_the_same(now->second, spec)) continue;
-      if (!is_decided(outgoing.node, spec)) continue;
+      if (!is_decided(outgoing.node, spec) || !is_up(outgoing.node, spec)) continue;
       violate_("needless stop", fmt::format("{} is commanded to stop {}, which is decided for it",
                                             outgoing.node.value(), to_string(key)));
     }
@@ -59,6 +59,15 @@ class NeedlessStopChecker : public Checker {
     return run.state == Run::State::Running && run.known_to_agent && !run.sick &&
            !run.preinstalled && world_.now() - run.since > kKnown &&
            world_.now() - machine.hung_at() > kAssumptions;
+  }
+
+  bool is_up(const model::NodeId& node, const model::InstanceSpec& spec) const {
+    const Machine::Runs& runs = world_.agents().at(node)->machine().runs();
+    return std::ranges::any_of(runs, [&](const auto& entry) {
+      const auto& [key, run] = entry;
+      return key.first == spec.key && run.state == Run::State::Running &&
+             model::runs_the_same(run.spec, spec);
+    });
   }
 
   bool is_decided(const model::NodeId& node, const model::InstanceSpec& spec) const {

@@ -14,6 +14,8 @@ namespace {
 // How long a copy too many may live on a node where nothing goes wrong: a report, a command, and
 // the time that it takes to stop, each once more for a repeat.
 constexpr Duration kStrayLife = 45s;
+// What a runtime that hung was asked to do may be lost, and is asked again only after this.
+constexpr Duration kForgotten = 150s;
 // Within this time after trouble, what the controller knows of a node may be old.
 constexpr Duration kSettled = 30s;
 
@@ -60,6 +62,8 @@ class SingleCopyChecker : public Checker {
       const auto known = before.find(where);
       const Time since = known == before.end() ? world_.now() : known->second;
       surplus_since_.emplace(where, since);
+      const Machine& machine = world_.agents().at(where.second)->machine();
+      if (world_.now() - machine.hung_at() < kForgotten) continue;
       const Time calm = std::max(since, world_.calm_since(where.second));
       if (!world_.network().connected(where.second) || world_.now() - calm <= kStrayLife) continue;
       violate_("single copy",

@@ -11,6 +11,10 @@
 namespace berth::sim {
 namespace {
 
+// An agent does not wait for ever for a runtime that hangs to tell what it runs, so for so long it
+// may start what it would not if it knew.
+constexpr Duration kGivenUp = 150s;
+
 class SingleOwnerChecker : public Checker {
  public:
   SingleOwnerChecker(const World& world, Violate violate)
@@ -29,6 +33,7 @@ class SingleOwnerChecker : public Checker {
     const auto* start = std::get_if<agent::Start>(&action);
     if (start == nullptr || start->spec.item.skip_resource_limits) return;
     const Machine& machine = world_.agents().at(node)->machine();
+    if (world_.now() - machine.hung_at() < kGivenUp) return;
     for (const std::string& name : start->spec.item.shared_resources) {
       const auto& listed = machine.info().shared_resources;
       const auto found = std::ranges::find(listed, name, &model::SharedResource::name);

@@ -10,7 +10,7 @@ namespace berth::sim {
 namespace {
 
 // After this long without trouble on a node, what is said about it must be true.
-constexpr Duration kNewsTravel = 15s;
+constexpr Duration kNewsTravel = 30s;
 
 bool runs(const Machine& machine, const model::InstanceStatus& status) {
   return std::ranges::any_of(machine.runs(), [&](const auto& entry) {
@@ -33,7 +33,7 @@ class StatusTruthChecker : public Checker {
     if (world_.controller() == nullptr) return;
     if (world_.now() - world_.controller_calm_since() < calm) return;
     for (const auto& [key, status] : world_.controller()->statuses()) {
-      if (status.state != model::InstanceState::Active) continue;
+      if (status.state != model::InstanceState::Active || status.unverified) continue;
       if (!status.place) {
         violate_("status truth", to_string(key) + " is shown active, and nowhere");
         continue;
@@ -49,11 +49,10 @@ class StatusTruthChecker : public Checker {
   }
 
   void check(const model::InstanceStatus& status, const AgentHost& host) {
-    const bool heard_of = host.up() && world_.network().connected(status.place->node);
-    if (!heard_of && !status.unverified) {
+    if (!host.up() || !world_.network().connected(status.place->node)) {
       violate_("status truth", fmt::format("{} is shown active on {}, which nobody hears of",
                                            to_string(status.key), to_string(*status.place)));
-    } else if (heard_of && !runs(host.machine(), status)) {
+    } else if (!runs(host.machine(), status)) {
       violate_("status truth",
                fmt::format("{}@{} is shown active on {}, and does not run there",
                            to_string(status.key), status.version, to_string(*status.place)));
