@@ -16,7 +16,7 @@ class Cluster : public testing::Test {
   Cluster() {
     driver.join("n1");
     driver.join("n2");
-    driver.apply({a_service("web"), a_deployment("d", {a_run("web").times(4)})});
+    driver.apply({a_service("web").cpu(100), a_deployment("d", {a_run("web").times(4)})});
   }
 
   Driver driver;

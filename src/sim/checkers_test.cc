@@ -67,6 +67,10 @@ TEST(ConvergenceChecker, FindsStopsThatAreNeverCarriedOut) {
   EXPECT_THAT(violated_checkers({Sabotage::DropStops, {}}), Contains("convergence"));
 }
 
+TEST(WaitingChecker, FindsRoomThatIsNotUsed) {
+  EXPECT_THAT(violated_checkers({Sabotage::Understate, {}}), Contains("waiting"));
+}
+
 TEST(NeedlessStopChecker, FindsAHealthyRunBeingStopped) {
   EXPECT_THAT(violated_checkers({Sabotage::StopHealthy, {}}), Contains("needless stop"));
 }

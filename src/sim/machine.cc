@@ -100,7 +100,7 @@ void Machine::carry_out_one(const agent::ListRuns& list) {
       run.known_to_agent = true;
       listed.runs.push_back({key.first, key.second, run.spec.item.type, run.spec.item.version});
     }
-    tell(listed);
+    tell_(listed);  // once: a list is true when it is made, and not later
   });
 }
 
@@ -280,9 +280,13 @@ void Machine::set_state(model::NodeState state) {
 
 agent::NodeObserved Machine::observed() const {
   agent::NodeObserved seen{info_};
+  auto& [cpu, ram] = seen.info.capacity;
   if (stage_.sabotage == Sabotage::Boast) {
-    model::Usage& capacity = seen.info.capacity;
-    capacity = {Dmips(capacity.cpu.count() * 10), Bytes(capacity.ram.count() * 10)};
+    cpu = Dmips(cpu.count() * 10);
+    ram = Bytes(ram.count() * 10);
+  } else if (stage_.sabotage == Sabotage::Understate) {
+    cpu = Dmips(cpu.count() / 10);
+    ram = Bytes(ram.count() / 10);
   }
   return seen;
 }

@@ -9,6 +9,7 @@ enum class Sabotage {
   SkipCommits,      // the controller's host answers for batches that it never made durable
   ForgetOnRestart,  // the agent's host loses a record that was durable
   Boast,            // nodes say that they have ten times of what they have
+  Understate,       // nodes say that they have a tenth of what they have
   TwinUid,          // after a restart two instances have the same uid
   StartTwice,       // runtimes start a second copy beside the one they were asked for
   DropStops,        // agents' hosts never carry out stops

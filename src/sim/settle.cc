@@ -10,6 +10,7 @@ namespace {
 
 // After the last fault. Restarts wait up to a minute, confirmations up to ten.
 constexpr Duration kConvergesWithin = 900s;
+constexpr Duration kLookEvery = 100ms;
 constexpr Duration kSteadyFor = 10s;
 constexpr Duration kRest = 90s;
 constexpr std::size_t kComplaintsShown = 5;
@@ -18,13 +19,15 @@ constexpr std::size_t kComplaintsShown = 5;
 
 Settling settle(World& world, Duration deadline) {
   const Time end = world.now() + deadline;
+  std::string noted;
   Settling settling{.missing = {}, .since = world.now()};
   while (world.now() < end && world.violations().empty()) {
-    world.run_for(1s);
+    world.run_for(kLookEvery);
     settling.missing = unsettled(world);
     if (!settling.missing.empty()) {
       settling.since = world.now();
-      world.note("unsettled", settling.missing.front());
+      if (settling.missing.front() != noted) world.note("unsettled", settling.missing.front());
+      noted = settling.missing.front();
     }
     if (world.now() - settling.since >= kSteadyFor) break;
   }

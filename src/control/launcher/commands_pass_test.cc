@@ -164,7 +164,7 @@ TEST_F(Commands, WhatWasRemovedWhileItsNodeWasSilentIsNotInALaterFullCommand) {
   EXPECT_EQ(driver.liveness("n1"), Liveness::Unreachable);
   driver.erase("Deployment", "e");
   driver.erase("Item", "db@1");
-  EXPECT_FALSE(driver.reply_to<Error>(driver.last_call()));
+  EXPECT_TRUE(driver.reply_to<Error>(driver.last_call())) << "it may be running there";
   driver.heartbeat("n1");  // back, and still behind
   for (const model::Command& command : commands()) {
     for (const model::InstanceSpec& spec : command.run) EXPECT_NE(spec.key, kDb);

@@ -23,6 +23,8 @@ CheckerPtr durable_checker(const World& world, Violate violate);
 CheckerPtr status_truth_checker(const World& world, Violate violate);
 // Once faults have stopped all is as desired, and then nothing happens any more.
 CheckerPtr convergence_checker(const World& world, Violate violate);
+// Nothing waits for a place while there is one.
+CheckerPtr waiting_checker(const World& world, Violate violate);
 // No run that is healthy and still wanted is stopped.
 CheckerPtr needless_stop_checker(const World& world, Violate violate);
 // Every call is answered, and an accepted apply is finished in time.
