@@ -126,10 +126,13 @@ def script_suites(everything: bool) -> list[Suite]:
     return suites
 
 
-def simulation_suite(everything: bool) -> Suite:
-    seeds = "5000" if everything else "500"
+def simulation_suites(everything: bool) -> list[Suite]:
+    """Two halves, one for each core."""
+    seeds = 2500 if everything else 250
     program = ROOT / "build" / "release" / "bin" / "berth-sim"
-    return Suite("simulation_seeds", [str(program), "--seed", "1", "--seeds", seeds, "-q"], alone=True)
+    return [Suite(f"simulation_seeds_{first}_to_{first + seeds - 1}",
+                  [str(program), "--seed", str(first), "--seeds", str(seeds), "-q"])
+            for first in (1, 1 + seeds)]
 
 
 def fuzz_suites(everything: bool) -> list[Suite]:
@@ -179,8 +182,8 @@ def main() -> int:
     except subprocess.CalledProcessError:
         print("0 passed, 1 failed")
         return 1
-    suites = (gtest_suites("dev") + script_suites(arguments.all) + fuzz_suites(arguments.all)
-              + [simulation_suite(arguments.all)])
+    suites = (simulation_suites(arguments.all) + gtest_suites("dev") + fuzz_suites(arguments.all)
+              + script_suites(arguments.all))
     outcomes = run_all(suites, arguments.fresh)
     passed = sum(outcome.passed for outcome in outcomes)
     failed = sum(outcome.failed for outcome in outcomes)
