@@ -43,7 +43,7 @@ BORDERS = [
     (r"#include <yaml\.h>", {"src/codec/yaml_reader.cc"}),
     (r"#include <nlohmann/", {"src/codec/", "src/cli/", "tests/"}),
     (r"#include <CLI/", {"src/cli/", "apps/"}),
-    (r"#include <(gtest|gmock)/", {"_test.cc", "/testing.h", "/conformance.h", "tests/"}),
+    (r"#include <(gtest|gmock)/", {"_test.cc", "/testing", "/conformance.h", "tests/"}),
 ]
 
 

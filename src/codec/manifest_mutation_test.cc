@@ -71,7 +71,7 @@ void expect_places(const ParsedManifest& parsed, const std::string& text) {
 
 TEST(MutatedManifests, GetAnAnswerWithAPlace) {
   Random random(20240601);
-  const std::string seeds[] = {corpus_file("example.yaml"), corpus_file("forms.yaml"),
+  const std::string seeds[] = {corpus_file("every_field.yaml"), corpus_file("forms.yaml"),
                                corpus_file("no_errors.yaml")};
   int refused = 0;
   for (int i = 0; i < 5'000; ++i) {

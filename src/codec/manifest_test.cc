@@ -42,18 +42,18 @@ D only_document(std::string text) {
 }
 
 TEST(Manifest, OfTheExampleSaysWhatItMeansForItems) {
-  const auto item = std::get<model::Item>(documents_of(corpus_file("example.yaml")).at(0));
-  EXPECT_EQ(item.id, model::ItemId("telemetry"));
+  const auto item = std::get<model::Item>(documents_of(corpus_file("every_field.yaml")).at(0));
+  EXPECT_EQ(item.id, model::ItemId("sampler"));
   EXPECT_EQ(item.type, model::ItemType::Service);
   EXPECT_EQ(item.version, "1.2.0");
-  EXPECT_EQ(item.owner, model::OwnerId("acme"));
+  EXPECT_EQ(item.owner, model::OwnerId("northwind"));
   EXPECT_THAT(item.runtimes, ElementsAre(model::RuntimeType::Crun, model::RuntimeType::Runc));
   ASSERT_EQ(item.images.size(), 2u);
   EXPECT_EQ(item.images[0].platform, (model::Platform{"linux", "amd64", "v1", "12", {"seccomp"}}));
   EXPECT_THAT(item.images[0].runtimes, ElementsAre(model::RuntimeType::Runc));
-  EXPECT_EQ(item.images[0].form, model::ImageForm(model::OciImage{"images/telemetry:1.2"}));
+  EXPECT_EQ(item.images[0].form, model::ImageForm(model::OciImage{"images/sampler:1.2"}));
   EXPECT_EQ(item.images[1].form,
-            model::ImageForm(model::CommandImage{{"/usr/bin/telemetry", "--verbose"}}));
+            model::ImageForm(model::CommandImage{{"/usr/bin/sampler", "--verbose"}}));
   EXPECT_THAT(item.args, ElementsAre("--port", "8080"));
   EXPECT_EQ(item.env, (std::map<std::string, std::string>{{"MODE", "edge"}}));
   EXPECT_EQ(item.quotas,
@@ -68,7 +68,7 @@ TEST(Manifest, OfTheExampleSaysWhatItMeansForItems) {
   EXPECT_THAT(item.ports, ElementsAre(model::Port{8080, model::Protocol::Tcp}));
   EXPECT_THAT(item.allowed_connections,
               ElementsAre(model::AllowedConnection{model::ItemId("broker"), {1883}}));
-  EXPECT_THAT(item.hosts, ElementsAre("telemetry.local"));
+  EXPECT_THAT(item.hosts, ElementsAre("sampler.local"));
   EXPECT_EQ(item.health, (model::HealthCheck{model::HttpCheck{8080, "/healthz"}, 5s, 3}));
   EXPECT_EQ(item.restart, (model::RestartPolicy{model::RestartMode::Always, 1s, 60s}));
   EXPECT_EQ(item.alerts.cpu, (model::ThresholdRule{50, 90, 10s}));
@@ -76,16 +76,16 @@ TEST(Manifest, OfTheExampleSaysWhatItMeansForItems) {
 }
 
 TEST(Manifest, OfTheExampleSaysWhatItMeansForDeploymentsAndConfigs) {
-  const auto documents = documents_of(corpus_file("example.yaml"));
+  const auto documents = documents_of(corpus_file("every_field.yaml"));
   const auto& deployment = std::get<model::Deployment>(documents.at(1));
   EXPECT_EQ(deployment.name, "base");
   ASSERT_EQ(deployment.run.size(), 2u);
-  EXPECT_EQ(deployment.run[0], (model::RunRequest{model::ItemId("telemetry"),
+  EXPECT_EQ(deployment.run[0], (model::RunRequest{model::ItemId("sampler"),
                                                   "1.2.0",
                                                   model::SubjectId("vehicle"),
                                                   100,
                                                   2,
-                                                  {"zone=edge"},
+                                                  {"bay=left"},
                                                   {model::NodeId("n1"), model::NodeId("n2")}}));
   EXPECT_EQ(deployment.run[1].instances, std::nullopt);
 
@@ -94,7 +94,7 @@ TEST(Manifest, OfTheExampleSaysWhatItMeansForDeploymentsAndConfigs) {
   EXPECT_EQ(config.node, model::NodeId("n1"));
   EXPECT_EQ(config.type, std::nullopt);
   EXPECT_EQ(config.priority, 100);
-  EXPECT_EQ(config.labels, (std::set<std::string>{"zone=edge", "gpu=true"}));
+  EXPECT_EQ(config.labels, (std::set<std::string>{"bay=left", "gpu=true"}));
   EXPECT_EQ(config.ratios, (model::Ratios{50, 50, 50, 50}));
   EXPECT_EQ(config.default_request, (model::DefaultRequest{5, 5}));
   const model::ThresholdRule rule{75, 85, 30s};
@@ -102,7 +102,7 @@ TEST(Manifest, OfTheExampleSaysWhatItMeansForDeploymentsAndConfigs) {
 }
 
 TEST(Manifest, OfTheExampleSaysWhatItMeansForNodes) {
-  const auto node = std::get<model::Node>(documents_of(corpus_file("example.yaml")).at(3));
+  const auto node = std::get<model::Node>(documents_of(corpus_file("every_field.yaml")).at(3));
   EXPECT_EQ(node.id, model::NodeId("n1"));
   EXPECT_EQ(node.info.type, "vm");
   EXPECT_EQ(node.info.state, model::NodeState::Provisioned);
@@ -121,7 +121,7 @@ TEST(Manifest, OfTheExampleSaysWhatItMeansForNodes) {
                                                    model::Readiness::Ready}));
   EXPECT_EQ(node.usage, (model::Usage{Dmips(6200), Bytes(3LL << 30)}));
   EXPECT_THAT(node.running, ElementsAre(model::RunningInstance{
-                                {model::ItemId("telemetry"), model::SubjectId("vehicle"), 0},
+                                {model::ItemId("sampler"), model::SubjectId("vehicle"), 0},
                                 "1.2.0",
                                 model::RuntimeId("runc"),
                                 {Dmips(280), Bytes(60 << 20)}}));
@@ -239,7 +239,7 @@ TYPED_TEST(Documents, ComeBackFromJsonAsTheyWere) {
 
 // Requests need their items, so they are made by hand.
 TEST(Documents, ThatReferToEachOtherComeBackFromJsonTogether) {
-  const auto documents = documents_of(corpus_file("example.yaml"));
+  const auto documents = documents_of(corpus_file("every_field.yaml"));
   std::vector<SourceFile> files;
   for (const auto& document : documents) files.push_back({"x.json", to_json(document)});
   EXPECT_EQ(parse_manifests(files).documents, documents);

@@ -58,7 +58,9 @@ void Machine::agent_restarted() {
   for (auto& [runtime, hang] : hangs_) hang.waiting.clear();
   for (auto& [key, run] : runs_) {
     run.known_to_agent = false;
-    if (run.state == Run::State::Starting) run.state = Run::State::Running;
+    if (run.state != Run::State::Starting) continue;
+    run.state = Run::State::Running;
+    finish_later(key);
   }
   disturb();
 }

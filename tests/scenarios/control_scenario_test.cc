@@ -260,15 +260,20 @@ class ControlScenario {
   void set_node_state(const Words& words) {
     model::NodeInfo info = driver_.agent(words.at(0)).info;
     info.state = model::from_string<model::NodeState>(words.at(1)).value();
-    driver_.become(words[0], info);
-    show_steps();
+    become(words[0], info);
   }
   void set_readiness(const Words& words) {
     model::NodeInfo info = driver_.agent(words.at(0)).info;
     const model::RuntimeId id{words.at(1)};
     std::ranges::find(info.runtimes, id, &model::Runtime::id)->ready =
         model::from_string<model::Readiness>(words.at(2)).value();
-    driver_.become(words[0], info);
+    become(words[0], info);
+  }
+  // A node that is not connected will say so when it is.
+  void become(const std::string& node, const model::NodeInfo& info) {
+    driver_.agent(node).become(info);
+    if (!driver_.is_connected(node)) return;
+    driver_.report_changes(node);
     show_steps();
   }
 

@@ -118,6 +118,7 @@ class Driver {
   const Durable& durable() const { return controller_->durable(); }
   FakeAgent& agent(const std::string& node) { return agents_.at(node_id(node)); }
   ConnectionId connection(const std::string& node) const { return connections_.at(node_id(node)); }
+  bool is_connected(const std::string& node) const { return connections_.contains(node_id(node)); }
   CallId last_call() const { return last_call_; }
   std::uint64_t revision() const { return durable().counters.revision; }
 

@@ -59,11 +59,18 @@ class Comparison {
     }
     if (status == statuses_.end()) return complain("{} has no status", to_string(key));
     if (record->second.leaving) complain("{} is still leaving", to_string(key));
-    if (!request.version.empty() && record->second.version != request.version) {
+    if (!request.version.empty() && record->second.version != request.version &&
+        !is_left_alone(record->second)) {
       complain("{} is {}, not {}", to_string(key), record->second.version, request.version);
     }
     if (record->second.phase == model::Phase::Waiting) return compare_waiting(status->second);
     compare_placed(record->second, status->second);
+  }
+
+  // A pinned instance whose new version does not fit at its place stays as it is.
+  bool is_left_alone(const model::InstanceRecord& record) const {
+    const auto item = durable_.items.find({record.key.item, record.version});
+    return item != durable_.items.end() && model::is_pinned(item->second);
   }
 
   void compare_waiting(const model::InstanceStatus& status) {
@@ -113,6 +120,7 @@ class Comparison {
       }
       for (const auto& [key, run] : host->machine().runs()) {
         if (run.preinstalled) continue;
+        if (run.sick && run.spec.item.health) complain("{} is sick", to_string(key.first));
         const bool counts = run.state == Run::State::Running &&
                             running_.contains({key.first, node}) &&
                             run.spec.item.version == version_of(key.first);
