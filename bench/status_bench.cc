@@ -18,17 +18,19 @@ class Cluster {
     for (std::uint32_t i = 0; i < kNodes; ++i) join(model::NodeId{fmt::format("node-{}", i)});
     deploy(instances);
     for (const auto& [key, record] : controller_.durable().instances) {
+      failed_.push_back(false);
       keys_.push_back({record.place->node, key});
       report(record.place->node, key, model::InstanceState::Active);
     }
   }
 
-  // One status after the other, each of another instance.
+  // One status after the other, all over the unit; each one changes what its instance has shown.
   void change_statuses(std::size_t count) {
-    failing_ = !failing_;
     for (std::size_t i = 0; i < count; ++i) {
-      const auto& [node, key] = keys_[(i * 7919) % keys_.size()];
-      report(node, key, failing_ ? model::InstanceState::Failed : model::InstanceState::Active);
+      const std::size_t at = (next_++ * 7919) % keys_.size();
+      failed_[at] = !failed_[at];
+      const auto& [node, key] = keys_[at];
+      report(node, key, failed_[at] ? model::InstanceState::Failed : model::InstanceState::Active);
     }
   }
 
@@ -65,7 +67,8 @@ class Cluster {
   Time now_{};
   std::map<model::NodeId, std::uint64_t> revisions_;
   std::vector<std::pair<model::NodeId, model::InstanceKey>> keys_;
-  bool failing_ = false;
+  std::vector<bool> failed_;
+  std::size_t next_ = 0;
 };
 
 }  // namespace

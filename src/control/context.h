@@ -55,7 +55,7 @@ struct Context {
 
   // Observed: rebuilt from reports after a restart.
   std::map<model::NodeId, ObservedNode> nodes;
-  std::map<model::InstanceKey, ObservedInstance> instances;
+  IndexedMap<model::InstanceKey, ObservedInstance> instances;
   std::map<model::ItemKey, std::uint64_t> item_editions;  // grows when a document changes
   std::set<ListenerId> listeners;
   std::map<std::uint64_t, PendingRun> runs;  // in the order of acceptance, so of deadlines too

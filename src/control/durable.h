@@ -4,6 +4,7 @@
 #include <map>
 #include <string>
 
+#include "base/indexed_map.h"
 #include "model/deployment.h"
 #include "model/item.h"
 #include "model/node.h"
@@ -21,7 +22,7 @@ struct Durable {
   std::map<std::string, model::NodeConfig> node_configs;
   // decided
   std::map<model::NodeId, model::NodeRecord> nodes;
-  std::map<model::InstanceKey, model::InstanceRecord> instances;
+  IndexedMap<model::InstanceKey, model::InstanceRecord> instances;
   std::map<model::ItemId, model::GroupRecord> groups;
   std::map<std::uint64_t, model::FreedIdRecord> freed_uids;
   model::CounterRecord counters;

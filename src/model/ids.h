@@ -2,6 +2,7 @@
 
 #include <compare>
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <string_view>
 
@@ -51,3 +52,13 @@ struct Place {
 std::string to_string(const Place& place);
 
 }  // namespace berth::model
+
+template <>
+struct std::hash<berth::model::InstanceKey> {
+  std::size_t operator()(const berth::model::InstanceKey& key) const noexcept {
+    // Instances of one item differ in the index only: it is spread over all bits.
+    std::size_t mixed = std::hash<berth::model::ItemId>{}(key.item);
+    mixed ^= std::hash<berth::model::SubjectId>{}(key.subject) * 31;
+    return mixed ^ (std::size_t{key.index} + 1) * 0x9e3779b97f4a7c15u;
+  }
+};

@@ -7,6 +7,7 @@
 #include <string>
 #include <utility>
 
+#include "base/indexed_map.h"
 #include "base/time.h"
 #include "control/events.h"
 #include "model/node.h"
@@ -60,13 +61,13 @@ struct ObservedNode {
   model::NodeInfo info;
   std::optional<model::Usage> usage;
   model::Usage instance_usage;  // sum over `reported`
-  std::map<model::InstanceKey, model::ReportedStatus> reported;
+  IndexedMap<model::InstanceKey, model::ReportedStatus> reported;
 
   // Our commands.
   std::optional<model::CommandNumber> last_sent;
   Time behind_since;               // it has not acted on what was sent then, or it is not behind
   bool needs_full_command = true;  // what it was told is not known to be what it has
-  std::map<model::InstanceKey, Order> told;
+  IndexedMap<model::InstanceKey, Order> told;
   std::map<model::InstanceKey, model::CommandNumber> stopping;  // told to stop by this command
   std::set<std::pair<model::CommandNumber, model::InstanceKey>> in_flight;  // not acted on yet
   std::set<model::InstanceKey> held_back;  // wait for room that others are leaving

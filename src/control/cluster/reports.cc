@@ -139,7 +139,6 @@ class Intake {
     if (record != nullptr) look_at_first_start(*record, status.problem);
     if (same_run) return;
     mark_wanted(status.key);
-    if (record != nullptr) context_.mark(*record);
   }
 
   // The agent looks at its runtime once more before it starts something there. What it turns down
@@ -153,7 +152,8 @@ class Intake {
     if (!context_.refused_starts.insert(record.key).second) return;
     context_.dirty.plan = true;
     context_.note(NoteKind::Refused, record.key,
-                  fmt::format("by {}: {}", id_.value(), problem.message));
+                  fmt::format("by {}: {}", id_.value(),
+                              problem.message.empty() ? problem.reason : problem.message));
   }
 
   void drop_status(const model::InstanceKey& key) {
@@ -165,9 +165,7 @@ class Intake {
     mark_wanted(key);
     confirm_stop(key);
     const auto* record = context_.state.find_instance(key);
-    if (record == nullptr) return;
-    context_.mark(*record);
-    if (!record->place || record->place->node != id_) return;
+    if (record == nullptr || !record->place || record->place->node != id_) return;
     if (record->preinstalled) {
       context_.erase(key);
     } else {
@@ -197,7 +195,7 @@ class Intake {
   // What should run, was told so, and is not there although the node has acted on it, is told
   // again.
   void tell_again() {
-    std::erase_if(node_.told, [&](const auto& entry) {
+    erase_if(node_.told, [&](const auto& entry) {
       const auto& [key, order] = entry;
       if (node_.acted < order.number || node_.reported.contains(key)) return false;
       context_.dirty.statuses.insert(key);

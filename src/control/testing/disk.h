@@ -13,7 +13,7 @@ namespace detail {
 
 template <class Map, class Text>
 void erase_named(Map& map, const std::string& name, Text text_of) {
-  std::erase_if(map, [&](const auto& entry) { return text_of(entry.first) == name; });
+  erase_if(map, [&](const auto& entry) { return text_of(entry.first) == name; });
 }
 
 inline void erase(Durable& disk, const Write& write) {
