@@ -78,6 +78,17 @@ TEST(Command, AFullOneStopsWhatItDoesNotListAndIsAnsweredFully) {
   EXPECT_FALSE(driver.is_shown("web"));
 }
 
+TEST(Command, AFullOneCanLeaveSomethingAsItWasTold) {
+  Driver driver = a_driver_running(a_spec("web"));
+  auto keeping = a_full_command(2, {a_spec("db")});
+  keeping.command.keep = {key_of("web"), key_of("unknown")};
+  driver.tell(keeping);
+  EXPECT_TRUE(driver.actions<Stop>().empty());
+  EXPECT_EQ(driver.started_items(), Items{"db"});
+  driver.tell(a_full_command(3, {a_spec("db")}));
+  EXPECT_EQ(driver.actions<Stop>().size(), 1U);
+}
+
 TEST(Command, ADroppedComponentIsStopped) {
   Driver driver = a_driver_running(a_spec("os").type(ItemType::Component));
   driver.tell(a_full_command(2, {}));

@@ -26,7 +26,6 @@ const model::WantedRecord* Wanted::find(const model::InstanceKey& key) const {
 
 std::size_t Wanted::size_after(const model::Command& command) const {
   const auto specs = specs_of(command);
-  if (!command.base) return specs.size();
   std::size_t size = records_.size() - dropped_by(command).size();
   for (const auto& [key, spec] : specs) size += records_.contains(key) ? 0 : 1;
   return size;
@@ -43,6 +42,7 @@ std::set<model::InstanceKey> Wanted::dropped_by(const model::Command& command) c
     for (const auto& [key, record] : records_) {
       if (!specs.contains(key)) dropped.insert(dropped.end(), key);
     }
+    for (const model::InstanceKey& key : command.keep) dropped.erase(key);
   }
   return dropped;
 }

@@ -145,6 +145,7 @@ std::string describe(const model::Command& command) {
     line += fmt::format(" +{}@{}", to_string(spec.key), spec.item.version);
   }
   for (const model::InstanceKey& key : command.stop) line += fmt::format(" -{}", to_string(key));
+  for (const model::InstanceKey& key : command.keep) line += fmt::format(" ={}", to_string(key));
   if (command.report_fully) line += " report fully";
   return line;
 }

@@ -85,6 +85,23 @@ TEST_F(Preinstalled, OneOfTheSameNameOnAnotherNodeIsLeftAlone) {
   EXPECT_EQ(driver.place_of(kFirmware), "n2/mcu");
 }
 
+TEST_F(Preinstalled, ItIsForgottenWithItsNode) {
+  driver.disconnect("n1");
+  driver.forget("n1");
+  EXPECT_TRUE(driver.durable().instances.empty());
+  EXPECT_TRUE(driver.controller().statuses().empty());
+}
+
+TEST(Adoption, ANodeThatInventsComponentsCannotFillTheStore) {
+  Config config;
+  config.instances_max = 3;
+  Driver driver(config);
+  driver.add("n1", a_node().with_firmware());
+  for (std::uint32_t i = 0; i < 5; ++i) driver.agent("n1").find(a_factory_version(key_of("x", i)));
+  driver.connect("n1");
+  EXPECT_EQ(driver.durable().instances.size(), 3u);
+}
+
 TEST(ComponentOnAll, APreinstalledOneKeepsItsIndexWhenAllAreAskedFor) {
   Driver driver;
   driver.apply({a_component("mcu-fw"), a_deployment("d", {a_run("mcu-fw").on_all_runtimes()})});

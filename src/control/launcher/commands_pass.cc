@@ -50,11 +50,17 @@ class Orderly {
     const auto told = node_.told.find(key);
     if (told != node_.told.end()) {
       look_at_told(key, told->second.what, wanted);
-    } else if (node_.reported.contains(key) && !node_.stopping.contains(key)) {
+    } else if (runs_as(key, wanted) && !node_.stopping.contains(key)) {
       tell(key, wanted);  // it has its room already
     } else {
       newcomers_.emplace(key, wanted);
     }
+  }
+
+  bool runs_as(const model::InstanceKey& key, const Told& wanted) const {
+    const auto reported = node_.reported.find(key);
+    return reported != node_.reported.end() && reported->second.version == wanted.version &&
+           reported->second.runtime == wanted.runtime;
   }
 
   void look_at_told(const model::InstanceKey& key, const Told& told, const Told& wanted) {
@@ -159,8 +165,12 @@ std::vector<Letter> write_letters(Context& context) {
 
 model::Command partial_command(const Context& context, const ObservedNode& node,
                                const Orders& orders) {
-  model::Command command{
-      .number = {}, .base = node.last_sent, .run = {}, .stop = {}, .report_fully = false};
+  model::Command command{.number = {},
+                         .base = node.last_sent,
+                         .run = {},
+                         .stop = {},
+                         .keep = {},
+                         .report_fully = false};
   for (const auto& key : orders.run) {
     command.run.push_back(spec_of(context, key, node.told.at(key).what));
   }
@@ -172,6 +182,10 @@ model::Command full_command(const Context& context, const ObservedNode& node) {
   model::Command command;
   for (const auto& [key, order] : node.told) {
     command.run.push_back(spec_of(context, key, order.what));
+  }
+  // An update of what a former life of the controller had told waits for room.
+  for (const model::InstanceKey& key : node.held_back) {
+    if (!node.told.contains(key)) command.keep.push_back(key);
   }
   return command;
 }

@@ -62,6 +62,22 @@ TEST_F(Gate, AnUpdateThatNeedsMoreRoomWaitsAndTheOldVersionRunsOn) {
   EXPECT_EQ(driver.agent("n1").statuses.at(key_of("c")).version, "2");
 }
 
+TEST_F(Gate, AnUpdateThatNeedsMoreRoomWaitsAlsoAfterARestartOfTheController) {
+  driver.apply({a_service("a").cpu(400), a_service("c").cpu(600),
+                a_deployment("d", {a_run("a").label("left"), a_run("c").label("left")})});
+  driver.agent("n1").stops_slowly = true;
+  driver.apply({a_service("c").version("2").cpu(900),
+                a_deployment("d", {a_run("c").version("2").label("left")})});
+  driver.restart();
+  driver.connect("n1");
+  driver.connect("n2");
+  EXPECT_EQ(driver.agent("n1").statuses.at(key_of("c")).version, "1");
+
+  driver.agent("n1").drop(kA);
+  driver.report_changes("n1");
+  EXPECT_EQ(driver.agent("n1").statuses.at(key_of("c")).version, "2");
+}
+
 TEST_F(Gate, ASwapOfTwoMovesDoesNotDeadlock) {
   swap();
   EXPECT_EQ(driver.place_of(kA), "n2/crun");

@@ -32,6 +32,7 @@ inline std::string describe(const Outgoing& outgoing) {
                         spec.runtime.value());
   }
   for (const model::InstanceKey& key : command.stop) text += " -" + model::to_string(key);
+  for (const model::InstanceKey& key : command.keep) text += " =" + model::to_string(key);
   return text;
 }
 

@@ -67,8 +67,8 @@ class FakeAgent {
     changed_.insert(key);
   }
   void drop(const model::InstanceKey& key) {
-    statuses.erase(key);
     changed_.insert(key);
+    statuses.erase(key);
   }
   // Something that was there before anybody told it to be.
   void find(model::ReportedStatus status) {
@@ -109,6 +109,7 @@ class FakeAgent {
     if (!command.base) {
       for (const auto& [key, spec] : wanted_) unwanted.insert(key);
       for (const model::InstanceSpec& spec : command.run) unwanted.erase(spec.key);
+      for (const model::InstanceKey& key : command.keep) unwanted.erase(key);
     }
     for (const model::InstanceKey& key : unwanted) stop(key);
     for (const model::InstanceSpec& spec : command.run) run(spec);

@@ -18,7 +18,12 @@ namespace berth::control {
 class History {
  public:
   explicit History(std::uint64_t seed) : random_(seed) {
-    for (int i = 1; i <= kNodes; ++i) agents_.try_emplace(node(i), a_random_node());
+    for (int i = 1; i <= kNodes; ++i) {
+      FakeAgent& agent = agents_.try_emplace(node(i), a_random_node()).first->second;
+      agent.stops_slowly = chance(50);
+      agent.starts_slowly = chance(30);
+      if (chance(70)) agent.usage = a_usage();
+    }
   }
 
   Time now() const { return now_; }
@@ -154,14 +159,24 @@ class History {
     return info;
   }
 
+  model::Usage a_usage() { return {Dmips{random_.between(0, 6) * 100}, Bytes{}}; }
+
   void change_truth(FakeAgent& agent) {
-    switch (random_.below(8)) {
+    switch (random_.below(10)) {
       case 0: return agent.become(a_random_node());
-      case 1: agent.usage = model::Usage{Dmips{random_.between(0, 8) * 100}, Bytes{}}; return;
+      case 1: agent.usage = a_usage(); return;
       case 2: return agent.find(a_stray());
       case 3: agent.starts_slowly = chance(60); return;
       case 4: agent.stops_slowly = chance(60); return;
+      case 5:
+      case 6: return finish_a_stop(agent);
       default: return change_an_instance(agent);
+    }
+  }
+
+  static void finish_a_stop(FakeAgent& agent) {
+    for (const auto& [key, status] : agent.statuses) {
+      if (status.stopping) return agent.drop(model::InstanceKey(key));
     }
   }
 
@@ -221,7 +236,8 @@ class History {
     if (mail.empty()) return say_something(batch, id, agent);
     const Outgoing outgoing = mail.front();
     mail.erase(mail.begin());
-    say(batch, id, agent.answer(outgoing.command));
+    const model::Report answer = agent.answer(outgoing.command);
+    if (!chance(5)) say(batch, id, answer);
   }
 
   void let_a_node_act(std::vector<Event>& batch) {

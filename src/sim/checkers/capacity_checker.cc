@@ -3,6 +3,7 @@
 #include "control/controller.h"
 #include "sim/checkers/account.h"
 #include "sim/checkers/checkers.h"
+#include "sim/checkers/commanded.h"
 #include "sim/world.h"
 
 namespace berth::sim {
@@ -38,8 +39,6 @@ class CapacityChecker : public Checker {
   }
 
  private:
-  using Specs = std::map<model::InstanceKey, model::InstanceSpec>;
-
   std::optional<std::string> decided(Pinned pinned) const {
     const control::Durable& durable = world_.controller()->durable();
     Account account(world_, durable);
@@ -60,12 +59,6 @@ class CapacityChecker : public Checker {
       }
     }
     return account.excess_on(node);
-  }
-
-  static void note(const model::Command& command, Specs& specs) {
-    if (!command.base) specs.clear();
-    for (const model::InstanceKey& key : command.stop) specs.erase(key);
-    for (const model::InstanceSpec& spec : command.run) specs.insert_or_assign(spec.key, spec);
   }
 
   const World& world_;

@@ -5,6 +5,7 @@
 
 #include "control/controller.h"
 #include "sim/checkers/checkers.h"
+#include "sim/checkers/commanded.h"
 #include "sim/world.h"
 
 namespace berth::sim {
@@ -53,8 +54,6 @@ class NeedlessStopChecker : public Checker {
   }
 
  private:
-  using Specs = std::map<model::InstanceKey, model::InstanceSpec>;
-
   bool is_healthy(const Machine& machine, const Run& run) const {
     return run.state == Run::State::Running && run.known_to_agent && !run.sick &&
            !run.preinstalled && world_.now() - run.since > kKnown &&
@@ -79,12 +78,6 @@ class NeedlessStopChecker : public Checker {
     return record.place == model::Place{node, spec.runtime} && record.image == spec.image &&
            record.version == spec.item.version && record.uid == spec.uid &&
            item != durable.items.end() && item->second == spec.item;
-  }
-
-  static void note(const model::Command& command, Specs& specs) {
-    if (!command.base) specs.clear();
-    for (const model::InstanceKey& key : command.stop) specs.erase(key);
-    for (const model::InstanceSpec& spec : command.run) specs.insert_or_assign(spec.key, spec);
   }
 
   const World& world_;
