@@ -13,6 +13,7 @@
 #include "model/instance.h"
 #include "model/protocol.h"
 #include "model/records.h"
+#include "model/run.h"
 
 // The deterministic core of the agent: commands, runtime events and time in; writes, actions of
 // runtimes and reports out. Its promises: what it was told to run is kept running with no control
@@ -29,14 +30,7 @@ struct Config {
   std::size_t instances_max = 10'000;  // a command that wants more is not carried out
 };
 
-// One run of an instance. Events of another run than the current one are late and ignored.
-struct RunId {
-  model::CommandNumber generation;
-  std::uint32_t attempt = 0;
-
-  friend bool operator==(const RunId&, const RunId&) = default;
-  friend auto operator<=>(const RunId&, const RunId&) = default;
-};
+using model::RunId;
 
 // What was durable when the agent started.
 struct Restored {
@@ -59,12 +53,7 @@ struct CommandReceived {
 struct NodeObserved {
   model::NodeInfo info;
 };
-struct FoundRun {
-  model::InstanceKey key;
-  RunId run;
-  model::ItemType type = model::ItemType::Service;
-  std::string version;
-};
+using model::FoundRun;
 // The answer to ListRuns: all that this runtime has running, with what an earlier life of the agent
 // has told it to start. It may also come unasked, after the runtime was restarted. What one runtime
 // says comes in the order in which it happened, or not at all.

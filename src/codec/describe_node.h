@@ -90,13 +90,14 @@ void describe(V& v, T& limits) {
 
 template <class V, Is<model::Runtime> T>
 void describe(V& v, T& runtime) {
-  auto& [id, type, platform, limits, primary, ready] = runtime;
+  auto& [id, type, platform, limits, primary, ready, message] = runtime;
   v.required("name", id, "unique on its node");
   v.required("type", type, "what it runs");
   v.field("platform", platform, "what it offers to images");
   v.field("limits", limits, "its own share of the node");
   v.field("primary", primary, "its readiness is the node's");
   v.field("ready", ready, "whether it can start instances");
+  v.field("message", message, "why it is not Ready");
 }
 
 template <class V, Is<model::NodeInfo> T>

@@ -72,6 +72,7 @@ struct Runtime {
   RuntimeLimits limits;
   bool primary = false;
   Readiness ready = Readiness::Ready;
+  std::string message;  // why it is not Ready
 
   friend bool operator==(const Runtime&, const Runtime&) = default;
 };

@@ -1,0 +1,32 @@
+#pragma once
+
+#include <compare>
+#include <cstdint>
+#include <string>
+
+#include "model/ids.h"
+#include "model/item.h"
+#include "model/protocol.h"
+
+namespace berth::model {
+
+// One run of an instance. What is told of another run than the current one is late and ignored.
+struct RunId {
+  CommandNumber generation;
+  std::uint32_t attempt = 0;
+
+  friend bool operator==(const RunId&, const RunId&) = default;
+  friend auto operator<=>(const RunId&, const RunId&) = default;
+};
+
+// A run that a runtime has, also from an earlier life of the agent.
+struct FoundRun {
+  InstanceKey key;
+  RunId run;
+  ItemType type = ItemType::Service;
+  std::string version;
+
+  friend bool operator==(const FoundRun&, const FoundRun&) = default;
+};
+
+}  // namespace berth::model
