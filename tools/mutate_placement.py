@@ -32,7 +32,7 @@ include(sanitizers)
 include(dependencies)
 include(module)
 set(CMAKE_RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/bin)
-foreach(directory src/base src/model src/placement src/codec tests/scenarios)
+foreach(directory src/base src/model src/placement proto src/codec tests/scenarios)
   add_subdirectory(${directory})
 endforeach()
 """
@@ -106,6 +106,12 @@ def mutants() -> list[Mutant]:
         swap("system usage never counts", "snapshot.cc", "if (!node.usage) return {};", "return {};"),
         swap("pinned ones go elsewhere", KEEP, "if (!model::is_pinned(*request.item)) return false;",
              "return false;"),
+        swap("drain ignored", KEEP,
+             "request.present != nullptr && drain_of(board, request) == Drain::No;",
+             "request.present != nullptr;"),
+        swap("a drain takes components", KEEP,
+             "if (request.item->type == model::ItemType::Component) return Drain::No;"),
+        swap("nothing stays on a drained node", "plan.cc", "stay_round(board);"),
         swap("pinned ones lose their room", "board.cc",
              "seat.holding = holding_of(asked, running, *node, runtime); ledger_.reserve(*seat.holding);"),
         swap("pinned ones hold the new version's room", "board.cc",

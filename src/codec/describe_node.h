@@ -124,10 +124,11 @@ void describe(V& v, T& running) {
 
 template <class V, Is<model::Node> T>
 void describe(V& v, T& node) {
-  auto& [id, info, connected, cordoned, usage, running] = node;
+  auto& [id, info, connected, cordoned, draining, usage, running] = node;
   describe(v, info);
   v.field("connected", connected, "whether the node is in reach");
   v.field("cordoned", cordoned, "nothing new is placed there");
+  v.field("draining", draining, "nothing new is placed there, and what runs there goes elsewhere");
   v.field("usage", usage, "measured total, averaged");
   v.field("running", running, "what runs there now");
 }

@@ -48,12 +48,21 @@ void describe(V& v, T& record) {
   v.required("gid", gid);
 }
 
+template <class V, Is<model::DrainOrder> T>
+void describe(V& v, T& drain) {
+  auto& [why, deadline, overdue] = drain;
+  v.field("why", why);
+  v.field("deadline", deadline);
+  v.field("overdue", overdue);
+}
+
 template <class V, Is<model::NodeRecord> T>
 void describe(V& v, T& record) {
-  auto& [id, info, cordoned] = record;
+  auto& [id, info, cordoned, drain] = record;
   v.required("id", id);
   v.required("info", info);
   v.field("cordoned", cordoned);
+  v.field("drain", drain);
 }
 
 template <class V, Is<model::GroupRecord> T>

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "control/cluster/alarms.h"
+#include "control/cluster/drain.h"
 #include "control/record_events.h"
 
 namespace berth::control {
@@ -182,6 +183,11 @@ void let_go(Context& context, const model::InstanceRecord& record, const model::
   context.put(freed);
 }
 
+void put_node(Context& context, const model::NodeRecord& record) {
+  context.state.put(record);
+  context.dirty.plan = true;
+}
+
 void answer_when_sealed(Context& context, CallId call) {
   context.planned_calls.emplace_back(call, Accepted{});
 }
@@ -209,8 +215,23 @@ void record(Context& context, const CordonCall& call) {
   }
   model::NodeRecord record = known->second;
   record.cordoned = call.scheduling == Scheduling::Cordoned;
-  context.state.put(record);
-  context.dirty.plan = true;
+  if (!record.cordoned) record.drain.reset();
+  put_node(context, record);
+  answer_when_sealed(context, call.call);
+}
+
+void record(Context& context, const DrainCall& call) {
+  const auto& nodes = context.state.durable().nodes;
+  const auto known = nodes.find(call.node);
+  if (known == nodes.end()) {
+    return refuse(context, call.call, not_found("no node " + call.node.value()));
+  }
+  model::NodeRecord record = known->second;
+  record.cordoned = true;
+  record.drain = {.why = call.why, .deadline = call.deadline, .overdue = false};
+  put_node(context, record);
+  begin_drain(context, record);
+  context.note(NoteKind::NodeDraining, call.node, call.why);
   answer_when_sealed(context, call.call);
 }
 

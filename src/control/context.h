@@ -22,6 +22,12 @@ struct ObservedInstance {
   std::optional<model::InstanceStatus> published;  // what listeners have heard last
 };
 
+// A node that is being drained.
+struct Drain {
+  Time deadline = kNever;
+  bool done = false;  // nothing is left there, and that has been said
+};
+
 // What a plan changed: each instance with the nodes that it was on before.
 using Changed = std::map<model::InstanceKey, std::set<model::NodeId>>;
 
@@ -73,6 +79,7 @@ struct Context {
   Dirty dirty;
   std::set<std::pair<Time, model::NodeId>> node_alarms;
   std::set<std::pair<Time, model::InstanceKey>> instance_alarms;
+  std::map<model::NodeId, Drain> drains;
 
   // Of the present step.
   Time now;

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "control/cluster/alarms.h"
+#include "control/cluster/drain.h"
 #include "control/launcher/handover.h"
 #include "control/launcher/status.h"
 #include "control/passes.h"
@@ -24,6 +25,7 @@ void Controller::start(Time now) {
     node.info = record.info;
     context_.dirty.nodes.insert(id);
     context_.awaited.insert(id);
+    begin_drain(context_, record);
   }
   for (const auto& [key, record] : context_.state.durable().instances) {
     context_.dirty.statuses.insert(key);
@@ -60,9 +62,11 @@ Effects Controller::step(Time now, std::span<const Event> batch) {
   if (context_.config.walk == Walk::Everything) mark_everything();
   nodes_pass(context_);
   adoption_pass(context_);
+  drain_pass(context_);
   launcher_pass(context_);
   handover_pass(context_);
   commands_pass(context_);
+  drained_pass(context_);
   status_pass(context_);
   runs_pass(context_);
   const bool plan_later = context_.dirty.plan;  // not settled yet
@@ -78,6 +82,7 @@ std::optional<Time> Controller::next_wake() const {
   if (!context_.instance_alarms.empty()) {
     wake = std::min(wake, context_.instance_alarms.begin()->first);
   }
+  for (const auto& [id, drain] : context_.drains) wake = std::min(wake, drain.deadline);
   if (!context_.settled) wake = std::min(wake, *context_.started_at + context_.config.settle_time);
   if (!context_.runs.empty()) wake = std::min(wake, context_.runs.begin()->second.deadline);
   return wake == kNever ? std::nullopt : std::optional(wake);

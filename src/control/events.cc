@@ -11,6 +11,8 @@ std::string_view to_string(NoteKind kind) {
     case NoteKind::NodeLost: return "NodeLost";
     case NoteKind::NodeInError: return "NodeInError";
     case NoteKind::NodeForgotten: return "NodeForgotten";
+    case NoteKind::NodeDraining: return "NodeDraining";
+    case NoteKind::NodeDrained: return "NodeDrained";
     case NoteKind::Settled: return "Settled";
     case NoteKind::Placed: return "Placed";
     case NoteKind::Moved: return "Moved";

@@ -57,6 +57,14 @@ struct CordonCall {
   model::NodeId node;
   Scheduling scheduling = Scheduling::Cordoned;
 };
+// Cordons a node and has all that runs there go elsewhere, components excepted; see DrainOrder. It
+// is done when the node says that nothing is left. Ended by a CordonCall that allows scheduling.
+struct DrainCall {
+  CallId call = 0;
+  model::NodeId node;
+  std::string why;
+  Duration deadline{};  // 0: none
+};
 // Forgets a node for good; refused while it is connected.
 struct ForgetNodeCall {
   CallId call = 0;
@@ -71,7 +79,7 @@ struct Unsubscribed {
 };
 
 using Event = std::variant<NodeConnected, NodeDisconnected, NodeReported, ApplyCall, DeleteCall,
-                           CordonCall, ForgetNodeCall, Subscribed, Unsubscribed>;
+                           CordonCall, DrainCall, ForgetNodeCall, Subscribed, Unsubscribed>;
 
 // --- Effects -----------------------------------------------------------------------------------
 
@@ -125,6 +133,8 @@ enum class NoteKind {
   NodeLost,
   NodeInError,
   NodeForgotten,
+  NodeDraining,
+  NodeDrained,
   Settled,
   Placed,
   Moved,

@@ -10,12 +10,16 @@ namespace berth::control {
 void nodes_pass(Context& context);
 // Components that were there before us become part of the cluster.
 void adoption_pass(Context& context);
+// Drains whose deadline has passed.
+void drain_pass(Context& context);
 // What runs where: plans, and turns the plan into records.
 void launcher_pass(Context& context);
 // Moves in progress: the source goes when the target is active.
 void handover_pass(Context& context);
 // Commands to agents whose wanted instances changed. Ends the durable part of the step.
 void commands_pass(Context& context);
+// Drains that are done. After all that may change what is left on a node.
+void drained_pass(Context& context);
 // What listeners hear.
 void status_pass(Context& context);
 // Apply calls that have come to rest.

@@ -89,6 +89,7 @@ struct Node {
   NodeInfo info;
   bool connected = true;
   bool cordoned = false;
+  bool draining = false;       // cordoned, and what runs there goes elsewhere
   std::optional<Usage> usage;  // measured total, averaged
   std::vector<RunningInstance> running;
 

@@ -58,11 +58,22 @@ struct InstanceRecord {
   friend bool operator==(const InstanceRecord&, const InstanceRecord&) = default;
 };
 
+// What runs on a node shall go elsewhere. What finds no other place stays until the deadline, or
+// for good if there is none. A duration is kept, not a date: after a restart it is counted anew.
+struct DrainOrder {
+  std::string why;
+  Duration deadline{};   // 0: none
+  bool overdue = false;  // the deadline has passed
+
+  friend bool operator==(const DrainOrder&, const DrainOrder&) = default;
+};
+
 // A node that has joined. Readiness and usage are observed, never stored.
 struct NodeRecord {
   NodeId id;
   NodeInfo info;
   bool cordoned = false;
+  std::optional<DrainOrder> drain;  // then it is cordoned too
 
   friend bool operator==(const NodeRecord&, const NodeRecord&) = default;
 };

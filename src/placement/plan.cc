@@ -14,6 +14,7 @@ void run(Board& board) {
     const RequestList refused = place_round(board, rest);
     rest = displace_round(board, refused);
   }
+  stay_round(board);
 }
 
 }  // namespace

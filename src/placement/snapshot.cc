@@ -30,7 +30,8 @@ NodeView view_of(const model::Node& node, const std::vector<const model::NodeCon
                 .info = &node.info,
                 .settings = model::settings_for(node.id, node.info.type, configs),
                 .reachability = node.connected ? Reachability::Connected : Reachability::Lost,
-                .cordoned = node.cordoned,
+                .cordoned = node.cordoned || node.draining,
+                .drain = node.draining ? Drain::Gently : Drain::No,
                 .ready = primary != nullptr && primary->ready == model::Readiness::Ready,
                 .overloaded = false,
                 .system_usage = system_usage_of(node)};

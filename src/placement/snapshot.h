@@ -21,12 +21,20 @@ enum class Reachability {
   Lost,
 };
 
+// Whether what runs on a node has to go.
+enum class Drain {
+  No,
+  Gently,  // what finds no other place stays for the time being
+  Now,
+};
+
 struct NodeView {
   model::NodeId id;
   const model::NodeInfo* info = nullptr;
   model::NodeSettings settings;
   Reachability reachability = Reachability::Connected;
   bool cordoned = false;
+  Drain drain = Drain::No;
   bool ready = false;         // its primary runtime is
   bool overloaded = false;    // above a max threshold; matters while rebalancing
   model::Usage system_usage;  // of everything that is not ours

@@ -20,6 +20,7 @@ std::string connection_detail(const NodeView& node) {
 }
 
 std::string usable_detail(const NodeView& node) {
+  if (node.drain != Drain::No) return "is being drained";
   if (node.cordoned) return "is cordoned";
   const model::Runtime* primary = model::primary_runtime(*node.info);
   if (primary == nullptr) return "has no runtime";

@@ -42,6 +42,10 @@ struct ControlEvent {
     const bool cordons = e.scheduling == control::Scheduling::Cordoned;
     return fmt::format("call {} {} {}", e.call, cordons ? "cordon" : "uncordon", e.node.value());
   }
+  std::string operator()(const control::DrainCall& e) const {
+    return fmt::format("call {} drain {} within {} ms", e.call, e.node.value(),
+                       e.deadline.count() / 1000);
+  }
   std::string operator()(const control::ForgetNodeCall& e) const {
     return fmt::format("call {} forget {}", e.call, e.node.value());
   }

@@ -18,6 +18,11 @@ placement::Reachability reachability_of(Liveness liveness) {
   CHECK(false, "unknown liveness");
 }
 
+placement::Drain drain_of(const model::NodeRecord& node) {
+  if (!node.drain) return placement::Drain::No;
+  return node.drain->overdue ? placement::Drain::Now : placement::Drain::Gently;
+}
+
 using Asked = std::set<std::pair<model::ItemId, model::SubjectId>>;
 
 Asked asked_for(const Durable& durable) {
@@ -54,6 +59,7 @@ placement::NodeView view_of(const Context& context, const model::NodeRecord& rec
           .settings = model::settings_for(record.id, node.info.type, configs),
           .reachability = reachability_of(node.liveness),
           .cordoned = record.cordoned,
+          .drain = drain_of(record),
           .ready = primary != nullptr && primary->ready == model::Readiness::Ready,
           .overloaded = false,
           .system_usage = system_usage_of(node)};

@@ -47,6 +47,10 @@ class Driver {
     tell({CordonCall{++last_call_, node_id(node), scheduling}});
     return last_call_;
   }
+  CallId drain(const std::string& node, Duration deadline = {}) {
+    tell({DrainCall{++last_call_, node_id(node), "to be replaced", deadline}});
+    return last_call_;
+  }
   CallId forget(const std::string& node) {
     tell({ForgetNodeCall{++last_call_, node_id(node)}});
     return last_call_;

@@ -139,6 +139,9 @@ class History {
     const auto dice = random_.below(10);
     if (dice < 6 || last_call_ == 0) return an_apply();
     if (dice < 8) return a_deletion();
+    if (dice == 8 && chance(40)) {
+      return DrainCall{++last_call_, a_node_id(), "", chance(50) ? Duration{} : Duration{3s}};
+    }
     if (dice == 8) {
       return CordonCall{++last_call_, a_node_id(),
                         chance(50) ? Scheduling::Cordoned : Scheduling::Allowed};

@@ -9,20 +9,27 @@ Rejection reject_at_its_place(const Board& board, const Request& request,
   return board.pipeline().reject_kept(request, *node, runtime);
 }
 
-bool keep(Board& board, std::size_t position) {
+bool keep(Board& board, std::size_t position, const char* why) {
   const Request& request = board.requests()[position];
   const model::Place& place = request.present->place;
   const auto node = board.find_node(place.node);
   const auto runtime = node ? board.find_runtime(*node, place.runtime) : std::nullopt;
   if (runtime) {
     if (const auto choice = board.pipeline().keep(request, {*node, *runtime})) {
-      board.place(position, *choice, "kept on " + model::to_string(place) + ": it runs there well");
+      board.place(position, *choice, "kept on " + model::to_string(place) + ": " + why);
       return true;
     }
   }
   if (!model::is_pinned(*request.item)) return false;
   board.leave_alone(position, reject_at_its_place(board, request, node, runtime));
   return true;
+}
+
+// A component belongs to its node, and stays through a drain.
+Drain drain_of(const Board& board, const Request& request) {
+  if (request.item->type == model::ItemType::Component) return Drain::No;
+  const auto node = board.find_node(request.present->place.node);
+  return node ? board.nodes()[*node].drain : Drain::No;
 }
 
 }  // namespace
@@ -32,10 +39,21 @@ bool keep(Board& board, std::size_t position) {
 RequestList keep_round(Board& board) {
   RequestList rest;
   for (std::size_t i = 0; i < board.requests().size(); ++i) {
-    const bool placed = board.requests()[i].present != nullptr;
-    if (!placed || !keep(board, i)) rest.push_back(i);
+    const Request& request = board.requests()[i];
+    const bool may_stay = request.present != nullptr && drain_of(board, request) == Drain::No;
+    if (!may_stay || !keep(board, i, "it runs there well")) rest.push_back(i);
   }
   return rest;
+}
+
+// What should leave a node that is drained, and has found no other place, stays for the time being.
+void stay_round(Board& board) {
+  for (std::size_t i = 0; i < board.requests().size(); ++i) {
+    const Request& request = board.requests()[i];
+    if (board.seat(i).choice || request.present == nullptr) continue;
+    if (drain_of(board, request) != Drain::Gently) continue;
+    keep(board, i, "the node is being drained, but nothing else has room for it");
+  }
 }
 
 }  // namespace berth::placement

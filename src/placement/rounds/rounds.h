@@ -21,6 +21,9 @@ RequestList place_round(Board& board, const RequestList& requests);
 // Gives those that had to make room for the refused.
 RequestList displace_round(Board& board, const RequestList& refused);
 
+// The last word: what may stay for the time being.
+void stay_round(Board& board);
+
 RequestList all_requests(const Board& board);
 
 }  // namespace berth::placement

@@ -26,6 +26,7 @@ class AnswerChecker : public Checker {
     if (const auto* call = std::get_if<control::ApplyCall>(&event)) ask(call->call, true);
     if (const auto* call = std::get_if<control::DeleteCall>(&event)) ask(call->call, false);
     if (const auto* call = std::get_if<control::CordonCall>(&event)) ask(call->call, false);
+    if (const auto* call = std::get_if<control::DrainCall>(&event)) ask(call->call, false);
     if (const auto* call = std::get_if<control::ForgetNodeCall>(&event)) ask(call->call, false);
   }
 

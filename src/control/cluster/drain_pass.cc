@@ -1,0 +1,62 @@
+#include <algorithm>
+
+#include "control/cluster/drain.h"
+#include "control/passes.h"
+
+namespace berth::control {
+namespace {
+
+bool is_service(const Context& context, const model::InstanceKey& key) {
+  const auto* record = context.state.find_instance(key);
+  return record == nullptr || record->type != model::ItemType::Component;
+}
+
+// Done only when the node itself says that nothing is left.
+bool is_empty(const Context& context, const model::NodeId& id) {
+  const ObservedNode* node = context.find_node(id);
+  if (node == nullptr || !node->in_touch()) return false;
+  const auto service = [&](const model::InstanceKey& key) { return is_service(context, key); };
+  return std::ranges::none_of(context.state.instances_on(id), service) &&
+         std::ranges::none_of(node->reported, [](const auto& entry) {
+           return entry.second.type != model::ItemType::Component;
+         });
+}
+
+void enforce(Context& context, const model::NodeId& id, Drain& drain) {
+  drain.deadline = kNever;
+  model::NodeRecord record = context.state.durable().nodes.at(id);
+  record.drain->overdue = true;
+  context.state.put(record);
+  context.dirty.plan = true;
+  context.note(NoteKind::NodeDraining, id, "the deadline has passed: what is left is stopped");
+}
+
+}  // namespace
+
+void begin_drain(Context& context, const model::NodeRecord& record) {
+  if (!record.drain) return;
+  const bool limited = record.drain->deadline > Duration{} && !record.drain->overdue;
+  context.drains[record.id] = {limited ? context.now + record.drain->deadline : kNever, false};
+}
+
+void drain_pass(Context& context) {
+  const auto& nodes = context.state.durable().nodes;
+  std::erase_if(context.drains, [&](const auto& entry) {
+    const auto node = nodes.find(entry.first);
+    return node == nodes.end() || !node->second.drain;
+  });
+  for (auto& [id, drain] : context.drains) {
+    if (drain.deadline <= context.now) enforce(context, id, drain);
+  }
+}
+
+void drained_pass(Context& context) {
+  if (!context.settled) return;
+  for (auto& [id, drain] : context.drains) {
+    const bool done = is_empty(context, id);
+    if (done && !drain.done) context.note(NoteKind::NodeDrained, id, "nothing is left on it");
+    drain.done = done;
+  }
+}
+
+}  // namespace berth::control

@@ -1,0 +1,85 @@
+#include <gtest/gtest.h>
+
+#include "control/testing.h"
+
+namespace berth::control {
+namespace {
+
+const model::InstanceKey kA = key_of("a");
+
+// "a" runs on n1, since n2 came later.
+class DrainOfANode : public testing::Test {
+ protected:
+  DrainOfANode() {
+    driver.join("n1");
+    driver.apply({a_service("a").cpu(800), a_deployment("d", {a_run("a")})});
+  }
+
+  Driver driver;
+};
+
+TEST_F(DrainOfANode, MovesWhatRunsThereMakeBeforeBreakAndIsDoneWhenNothingIsLeft) {
+  driver.join("n2");
+  driver.agent("n1").stops_slowly = true;
+  driver.drain("n1");
+  EXPECT_EQ(driver.status_of(kA), "active");
+  EXPECT_EQ(driver.place_of(kA), "n2/crun");
+  EXPECT_FALSE(driver.noted(NoteKind::NodeDrained, "node/n1")) << "the old copy is still stopping";
+
+  driver.agent("n1").drop(kA);
+  driver.report_changes("n1");
+  EXPECT_TRUE(driver.noted(NoteKind::NodeDrained, "node/n1"));
+}
+
+TEST_F(DrainOfANode, LeavesWhatFindsNoOtherPlaceAndMovesItTheMomentItDoes) {
+  driver.drain("n1");
+  EXPECT_EQ(driver.status_of(kA), "active");
+  EXPECT_EQ(driver.place_of(kA), "n1/crun");
+  driver.join("n2");
+  EXPECT_EQ(driver.place_of(kA), "n2/crun");
+  EXPECT_EQ(driver.agent("n2").starts[kA], 1);
+}
+
+TEST_F(DrainOfANode, StopsWhatIsLeftExactlyAtTheDeadline) {
+  driver.drain("n1", 10s);
+  driver.advance(10s - 1us);
+  EXPECT_TRUE(driver.runs("n1", kA));
+  driver.advance(1us);
+  EXPECT_FALSE(driver.runs("n1", kA));
+  EXPECT_TRUE(driver.durable().nodes.at(node_id("n1")).drain->overdue);
+}
+
+TEST_F(DrainOfANode, CountsItsDeadlineAnewAfterARestartOfTheController) {
+  driver.drain("n1", 10s);
+  driver.advance(6s);
+  driver.restart();
+  driver.connect("n1");
+  driver.advance(6s);
+  EXPECT_TRUE(driver.runs("n1", kA));
+  driver.advance(4s);
+  EXPECT_FALSE(driver.runs("n1", kA));
+}
+
+TEST_F(DrainOfANode, IsEndedByUncordoning) {
+  driver.drain("n1", 10s);
+  driver.cordon("n1", Scheduling::Allowed);
+  driver.advance(20s);
+  EXPECT_TRUE(driver.runs("n1", kA));
+  EXPECT_FALSE(driver.durable().nodes.at(node_id("n1")).drain);
+}
+
+TEST_F(DrainOfANode, MovesAlsoWhatIsPinned) {
+  driver.apply({a_service("p").cpu(100).pinned(), a_deployment("e", {a_run("p")})});
+  EXPECT_EQ(driver.place_of(key_of("p")), "n1/crun");
+  driver.join("n2");
+  driver.drain("n1");
+  EXPECT_EQ(driver.place_of(key_of("p")), "n2/crun");
+}
+
+TEST_F(DrainOfANode, OfAnUnknownNodeIsRefused) {
+  const CallId call = driver.drain("n9");
+  EXPECT_TRUE(driver.reply_to<Error>(call));
+}
+
+}  // namespace
+}  // namespace berth::control
