@@ -1,11 +1,14 @@
 # berth_module(placement DEPS base model LIBS fmt::fmt) makes the library of a directory of src/ from
-# its *.cc, and the test program <name>_test from its *_test.cc. Both include subdirectories.
+# its *.cc, and the test program <name>_test from its *_test.cc. Both include subdirectories. What
+# tests are made of, in testing/, is compiled once for all of them.
 function(berth_module name)
   cmake_parse_arguments(MODULE "" "" "DEPS;LIBS" ${ARGN})
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS *.cc)
   set(tests ${sources})
-  list(FILTER sources EXCLUDE REGEX "_test\\.cc$")
+  set(testing ${sources})
+  list(FILTER sources EXCLUDE REGEX "_test\\.cc$|/testing/")
   list(FILTER tests INCLUDE REGEX "_test\\.cc$")
+  list(FILTER testing INCLUDE REGEX "/testing/")
 
   list(TRANSFORM MODULE_DEPS PREPEND berth_)
   if(sources)
@@ -16,8 +19,17 @@ function(berth_module name)
     target_link_libraries(berth_${name} INTERFACE ${MODULE_DEPS} ${MODULE_LIBS})
   endif()
 
-  if(tests AND BERTH_TESTS)
-    berth_test(${name}_test SOURCES ${tests} DEPS berth_${name})
+  if(NOT BERTH_TESTS)
+    return()
+  endif()
+  set(testing_library)
+  if(testing)
+    set(testing_library berth_${name}_testing)
+    add_library(${testing_library} STATIC ${testing})
+    target_link_libraries(${testing_library} PUBLIC berth_${name} GTest::gtest GTest::gmock)
+  endif()
+  if(tests)
+    berth_test(${name}_test SOURCES ${tests} DEPS ${testing_library} berth_${name})
   endif()
 endfunction()
 

@@ -11,69 +11,16 @@
 // Effects as lines of text: for transcripts, and to see where two of them differ.
 namespace berth::control {
 
-inline std::string describe(const model::InstanceStatus& status) {
-  std::string text =
-      fmt::format("{} {}", model::to_string(status.key), model::to_string(status.state));
-  if (!status.problem.reason.empty()) text += "(" + status.problem.reason + ")";
-  if (status.place) text += " on " + model::to_string(*status.place);
-  if (!status.version.empty()) text += ", version " + status.version;
-  if (status.unverified) text += ", unverified";
-  if (!status.problem.message.empty()) text += ": " + status.problem.message;
-  return text;
-}
+std::string describe(const model::InstanceStatus& status);
 
-inline std::string describe(const Outgoing& outgoing) {
-  const model::Command& command = outgoing.command;
-  std::string text = fmt::format("{} <- #{}", outgoing.node.value(), command.number.number);
-  if (command.report_fully) return text + " report fully";
-  text += command.base ? fmt::format(" after #{}", command.base->number) : " all:";
-  for (const model::InstanceSpec& spec : command.run) {
-    text += fmt::format(" +{}@{} on {}", model::to_string(spec.key), spec.item.version,
-                        spec.runtime.value());
-  }
-  for (const model::InstanceKey& key : command.stop) text += " -" + model::to_string(key);
-  for (const model::InstanceKey& key : command.keep) text += " =" + model::to_string(key);
-  return text;
-}
+std::string describe(const Outgoing& outgoing);
 
-inline std::string describe(const Note& note) {
-  std::string text(to_string(note.kind));
-  if (!note.about.empty()) text += " " + note.about;
-  return note.text.empty() ? text : text + ": " + note.text;
-}
+std::string describe(const Note& note);
 
-inline std::vector<std::string> describe(const Reply& reply) {
-  std::vector<std::string> lines;
-  const std::string who = fmt::format("call {} ", reply.call);
-  if (const auto* error = std::get_if<Error>(&reply.answer)) {
-    lines.push_back(fmt::format("{}refused: {}: {}", who, to_string(error->code), error->message));
-  } else if (const auto* accepted = std::get_if<Accepted>(&reply.answer)) {
-    lines.push_back(fmt::format("{}accepted at revision {}", who, accepted->revision));
-    for (const auto& [key, problem] : accepted->refused) {
-      lines.push_back(fmt::format("  {} {}", model::to_string(key), problem.reason));
-    }
-  } else if (const auto* finished = std::get_if<Finished>(&reply.answer)) {
-    lines.push_back(who + (finished->timed_out ? "timed out" : "finished"));
-    for (const auto& status : finished->statuses) lines.push_back("  " + describe(status));
-  }
-  return lines;
-}
+std::vector<std::string> describe(const Reply& reply);
 
-inline std::string describe(const Write& write) {
-  return fmt::format("{} {}/{}", write.record ? "put" : "erase", static_cast<int>(write.table),
-                     write.key);
-}
+std::string describe(const Write& write);
 
-inline std::vector<std::string> describe(const Effects& effects) {
-  std::vector<std::string> lines;
-  for (const Write& write : effects.writes) lines.push_back(describe(write));
-  for (const Outgoing& outgoing : effects.commands) lines.push_back(describe(outgoing));
-  for (const Reply& reply : effects.replies) {
-    for (std::string& line : describe(reply)) lines.push_back(std::move(line));
-  }
-  for (const auto& status : effects.changes) lines.push_back(describe(status));
-  for (const Note& note : effects.notes) lines.push_back(describe(note));
-  return lines;
-}
+std::vector<std::string> describe(const Effects& effects);
 
 }  // namespace berth::control

@@ -1,78 +1,13 @@
 #pragma once
 
-#include <string>
-#include <variant>
+#include <vector>
 
 #include "control/durable.h"
 #include "control/events.h"
 
-// What a store would hold after the writes of a step.
 namespace berth::control {
 
-namespace detail {
-
-template <class Map, class Text>
-void erase_named(Map& map, const std::string& name, Text text_of) {
-  erase_if(map, [&](const auto& entry) { return text_of(entry.first) == name; });
-}
-
-inline void erase(Durable& disk, const Write& write) {
-  const auto as_is = [](const std::string& key) { return key; };
-  const auto value = [](const auto& id) { return id.value(); };
-  const auto text = [](const auto& key) { return model::to_string(key); };
-  const auto number = [](std::uint64_t key) {
-    const std::string digits = std::to_string(key);
-    return std::string(20 - digits.size(), '0') + digits;
-  };
-  switch (write.table) {
-    case Table::Items: return erase_named(disk.items, write.key, text);
-    case Table::Deployments: return erase_named(disk.deployments, write.key, as_is);
-    case Table::NodeConfigs: return erase_named(disk.node_configs, write.key, as_is);
-    case Table::Nodes: return erase_named(disk.nodes, write.key, value);
-    case Table::Instances: return erase_named(disk.instances, write.key, text);
-    case Table::Groups: return erase_named(disk.groups, write.key, value);
-    case Table::FreedUids: return erase_named(disk.freed_uids, write.key, number);
-    case Table::Counters: return;
-  }
-}
-
-struct Putter {
-  Durable& disk;
-
-  void operator()(const model::Item& item) const {
-    disk.items.insert_or_assign(model::key_of(item), item);
-  }
-  void operator()(const model::Deployment& record) const {
-    disk.deployments.insert_or_assign(record.name, record);
-  }
-  void operator()(const model::NodeConfig& record) const {
-    disk.node_configs.insert_or_assign(record.name, record);
-  }
-  void operator()(const model::NodeRecord& record) const {
-    disk.nodes.insert_or_assign(record.id, record);
-  }
-  void operator()(const model::InstanceRecord& record) const {
-    disk.instances.insert_or_assign(record.key, record);
-  }
-  void operator()(const model::GroupRecord& record) const {
-    disk.groups.insert_or_assign(record.item, record);
-  }
-  void operator()(const model::FreedIdRecord& record) const {
-    disk.freed_uids.insert_or_assign(record.sequence, record);
-  }
-  void operator()(const model::CounterRecord& record) const { disk.counters = record; }
-};
-
-}  // namespace detail
-
-inline void apply_writes(Durable& disk, const std::vector<Write>& writes) {
-  for (const Write& write : writes) {
-    if (write.record) {
-      std::visit(detail::Putter{disk}, *write.record);
-    } else {
-      detail::erase(disk, write);
-    }
-  }
-}
+// What a store would hold after the writes of a step.
+void apply_writes(Durable& disk, const std::vector<Write>& writes);
 
 }  // namespace berth::control

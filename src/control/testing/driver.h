@@ -29,87 +29,35 @@ class Driver {
 
   // --- Verbs.
 
-  void tell(std::vector<Event> events) {
-    begin();
-    first_ = step(std::move(events));
-    let_agents_answer();
-  }
+  void tell(std::vector<Event> events);
 
-  CallId apply(model::Manifest documents, std::optional<std::uint64_t> if_revision = {}) {
-    tell({ApplyCall{++last_call_, std::move(documents), if_revision}});
-    return last_call_;
-  }
-  CallId erase(const std::string& kind, const std::string& name) {
-    tell({DeleteCall{++last_call_, kind, name}});
-    return last_call_;
-  }
-  CallId cordon(const std::string& node, Scheduling scheduling = Scheduling::Cordoned) {
-    tell({CordonCall{++last_call_, node_id(node), scheduling}});
-    return last_call_;
-  }
-  CallId drain(const std::string& node, Duration deadline = {}) {
-    tell({DrainCall{++last_call_, node_id(node), "to be replaced", deadline}});
-    return last_call_;
-  }
-  CallId forget(const std::string& node) {
-    tell({ForgetNodeCall{++last_call_, node_id(node)}});
-    return last_call_;
-  }
+  CallId apply(model::Manifest documents, std::optional<std::uint64_t> if_revision = {});
+  CallId erase(const std::string& kind, const std::string& name);
+  CallId cordon(const std::string& node, Scheduling scheduling = Scheduling::Cordoned);
+  CallId drain(const std::string& node, Duration deadline = {});
+  CallId forget(const std::string& node);
 
-  FakeAgent& add(const std::string& node, const model::NodeInfo& info = a_node()) {
-    return agents_.try_emplace(node_id(node), info).first->second;
-  }
+  FakeAgent& add(const std::string& node, const model::NodeInfo& info = a_node());
   // A connection and the full report that follows it, in one step.
-  void connect(const std::string& node) {
-    const Event connected = open(node);
-    tell({connected, reported(node, agent(node).full())});
-  }
-  void join(const std::string& node, const model::NodeInfo& info = a_node()) {
-    add(node, info);
-    connect(node);
-  }
+  void connect(const std::string& node);
+  void join(const std::string& node, const model::NodeInfo& info = a_node());
   void connect_silently(const std::string& node) { tell({open(node)}); }
-  void disconnect(const std::string& node) {
-    const ConnectionId broken = connections_.at(node_id(node));
-    connections_.erase(node_id(node));
-    tell({NodeDisconnected{node_id(node), broken}});
-  }
+  void disconnect(const std::string& node);
 
-  void report(const std::string& node, model::Report report) {
-    tell({reported(node, std::move(report))});
-  }
+  void report(const std::string& node, model::Report report);
   void report_changes(const std::string& node) { report(node, agent(node).changes()); }
   void report_fully(const std::string& node) { report(node, agent(node).full()); }
   void heartbeat(const std::string& node) { report_changes(node); }
   void set(const std::string& node, const model::InstanceKey& key, model::InstanceState state,
-           model::Problem problem = {}) {
-    agent(node).set(key, state, std::move(problem));
-    report_changes(node);
-  }
-  void become(const std::string& node, const model::NodeInfo& info) {
-    agent(node).become(info);
-    report_changes(node);
-  }
+           model::Problem problem = {});
+  void become(const std::string& node, const model::NodeInfo& info);
 
   // Time passes. Connected agents that answer send their heartbeats; the controller is woken when
   // it wants to be, and at the end.
-  void advance(Duration duration) {
-    begin();
-    const Time end = now_ + duration;
-    do {
-      now_ = std::min(end, next_event());
-      first_ = step(due_heartbeats());
-      let_agents_answer();
-    } while (now_ < end);
-  }
+  void advance(Duration duration);
 
   // The controller dies and starts again from its disk; every stream breaks.
-  void restart() {
-    controller_.emplace(config_, disk_);
-    connections_.clear();
-    published_.clear();
-    tell({});
-  }
+  void restart();
 
   // --- Answers.
 
@@ -126,44 +74,17 @@ class Driver {
   CallId last_call() const { return last_call_; }
   std::uint64_t revision() const { return durable().counters.revision; }
 
-  const model::InstanceRecord& record(const model::InstanceKey& key) const {
-    return durable().instances.at(key);
-  }
-  Liveness liveness(const std::string& node) const {
-    return controller_->nodes().at(node_id(node)).liveness;
-  }
+  const model::InstanceRecord& record(const model::InstanceKey& key) const;
+  Liveness liveness(const std::string& node) const;
   // "n1/crun"; empty if it has no place.
-  std::string place_of(const model::InstanceKey& key) const {
-    const auto& place = record(key).place;
-    return place ? model::to_string(*place) : "";
-  }
+  std::string place_of(const model::InstanceKey& key) const;
   // "active", "failed(NodeLost)", "active, unverified"; empty if nobody asks for it.
-  std::string status_of(const model::InstanceKey& key) const {
-    const auto statuses = controller_->statuses();
-    const auto found = statuses.find(key);
-    return found == statuses.end() ? "" : in_words(found->second);
-  }
-  static std::string in_words(const model::InstanceStatus& status) {
-    std::string words(model::to_string(status.state));
-    if (!status.problem.reason.empty()) words += "(" + status.problem.reason + ")";
-    return words + (status.unverified ? ", unverified" : "");
-  }
+  std::string status_of(const model::InstanceKey& key) const;
+  static std::string in_words(const model::InstanceStatus& status);
 
-  bool noted(NoteKind kind, const std::string& about = "") const {
-    return std::ranges::any_of(effects_.notes, [&](const Note& note) {
-      return note.kind == kind && (about.empty() || note.about == about);
-    });
-  }
-  std::vector<model::Command> commands_to(const std::string& node) const {
-    std::vector<model::Command> commands;
-    for (const Outgoing& outgoing : effects_.commands) {
-      if (outgoing.node == node_id(node)) commands.push_back(outgoing.command);
-    }
-    return commands;
-  }
-  bool runs(const std::string& node, const model::InstanceKey& key) const {
-    return agents_.at(node_id(node)).statuses.contains(key);
-  }
+  bool noted(NoteKind kind, const std::string& about = "") const;
+  std::vector<model::Command> commands_to(const std::string& node) const;
+  bool runs(const std::string& node, const model::InstanceKey& key) const;
   template <class Answer>
   std::optional<Answer> reply_to(CallId call) const {
     for (const Reply& reply : effects_.replies) {
@@ -172,131 +93,36 @@ class Driver {
     }
     return std::nullopt;
   }
-  bool is_idle() const {
-    return effects_.writes.empty() && effects_.commands.empty() && effects_.replies.empty() &&
-           effects_.changes.empty() && effects_.notes.empty();
-  }
+  bool is_idle() const;
 
  private:
   static constexpr int kAnswersMax = 200;
 
-  void begin() {
-    effects_ = {};
-    steps_.clear();
-  }
+  void begin();
 
-  Event open(const std::string& node) {
-    connections_[node_id(node)] = ++last_connection_;
-    last_report_[node_id(node)] = now_;
-    return NodeConnected{node_id(node), last_connection_};
-  }
-  Event reported(const std::string& node, model::Report report) {
-    last_report_[node_id(node)] = now_;
-    return NodeReported{node_id(node), connections_.at(node_id(node)), std::move(report)};
-  }
+  Event open(const std::string& node);
+  Event reported(const std::string& node, model::Report report);
 
-  Effects step(std::vector<Event> events) {
-    Effects effects = controller_->step(now_, events);
-    apply_writes(disk_, effects.writes);
-    EXPECT_EQ(disk_, durable()) << "disk and memory differ";
-    for (const Outgoing& outgoing : effects.commands) check_command(outgoing);
-    check_changes(effects.changes);
-    check_wake(effects.wake_at);
-    collect(effects);
-    return effects;
-  }
+  Effects step(std::vector<Event> events);
 
-  void collect(const Effects& effects) {
-    const auto append = [](auto& all, const auto& more) {
-      all.insert(all.end(), more.begin(), more.end());
-    };
-    append(effects_.writes, effects.writes);
-    append(effects_.commands, effects.commands);
-    append(effects_.replies, effects.replies);
-    append(effects_.changes, effects.changes);
-    append(effects_.notes, effects.notes);
-    effects_.wake_at = wake_at_ = effects.wake_at;
-    append(undelivered_, effects.commands);
-    steps_.emplace_back(now_, effects);
-  }
+  void collect(const Effects& effects);
 
   // Numbers grow, and a partial command builds on the one before.
-  void check_command(const Outgoing& outgoing) {
-    const model::Command& command = outgoing.command;
-    EXPECT_EQ(outgoing.connection, connections_[outgoing.node]) << "sent into an old stream";
-    const auto [last, is_first] = last_numbers_.try_emplace(outgoing.node, command.number);
-    EXPECT_LE(last->second, command.number);
-    const bool changes_something = !command.run.empty() || !command.stop.empty();
-    if (command.base && changes_something) {
-      EXPECT_FALSE(is_first);
-      EXPECT_EQ(*command.base, last->second);
-      EXPECT_LT(*command.base, command.number);
-    }
-    last->second = command.number;
-  }
+  void check_command(const Outgoing& outgoing);
 
   // Who listens from the beginning knows all statuses.
-  void check_changes(const std::vector<model::InstanceStatus>& changes) {
-    for (const model::InstanceStatus& status : changes) {
-      const bool gone = status.state == model::InstanceState::Inactive && !status.place;
-      const auto known = published_.find(status.key);
-      EXPECT_FALSE(known != published_.end() && known->second == status) << "not a change";
-      gone ? void(published_.erase(status.key))
-           : void(published_.insert_or_assign(status.key, status));
-    }
-    EXPECT_EQ(published_, controller_->statuses());
-  }
+  void check_changes(const std::vector<model::InstanceStatus>& changes);
 
   // Until the controller wants to be woken, nothing happens by itself.
-  void check_wake(const std::optional<Time>& wake_at) {
-    EXPECT_GT(wake_at.value_or(kNever), now_);
-    const Time before = wake_at ? *wake_at - Duration{1} : now_ + 24h;
-    Controller copy = *controller_;
-    const Effects effects = copy.step(before, {});
-    EXPECT_TRUE(effects.writes.empty() && effects.commands.empty() && effects.replies.empty() &&
-                effects.changes.empty() && effects.notes.empty())
-        << "something happened before wake_at";
-  }
+  void check_wake(const std::optional<Time>& wake_at);
 
-  void let_agents_answer() {
-    for (int answers = 0; !undelivered_.empty(); ++answers) {
-      ASSERT_LT(answers, kAnswersMax) << "controller and agents do not come to rest";
-      std::vector<Event> reports;
-      for (const Outgoing& outgoing : std::exchange(undelivered_, {})) {
-        const auto connection = connections_.find(outgoing.node);
-        const bool open =
-            connection != connections_.end() && connection->second == outgoing.connection;
-        const auto agent = agents_.find(outgoing.node);
-        if (!open || agent == agents_.end() || !agent->second.answers) continue;
-        reports.push_back(reported(outgoing.node.value(), agent->second.answer(outgoing.command)));
-      }
-      if (!reports.empty()) step(std::move(reports));
-    }
-  }
+  void let_agents_answer();
 
-  bool sends_heartbeats(const model::NodeId& node) const {
-    const auto agent = agents_.find(node);
-    return agent != agents_.end() && agent->second.answers;
-  }
+  bool sends_heartbeats(const model::NodeId& node) const;
 
-  Time next_event() const {
-    Time next = wake_at_.value_or(kNever);
-    for (const auto& [node, connection] : connections_) {
-      if (!sends_heartbeats(node)) continue;
-      next = std::min(next, last_report_.at(node) + config_.heartbeat);
-    }
-    return std::max(next, now_);
-  }
+  Time next_event() const;
 
-  std::vector<Event> due_heartbeats() {
-    std::vector<Event> events;
-    for (const auto& [node, connection] : connections_) {
-      if (!sends_heartbeats(node)) continue;
-      if (last_report_.at(node) + config_.heartbeat > now_) continue;
-      events.push_back(reported(node.value(), agents_.at(node).changes()));
-    }
-    return events;
-  }
+  std::vector<Event> due_heartbeats();
 
   Config config_;
   Durable disk_;

@@ -27,135 +27,39 @@ class FakeAgent {
   bool stops_slowly = false;   // what it stops stays listed until the test says otherwise
 
   // Carries out the command if it may, and says so.
-  model::Report answer(const model::Command& command) {
-    const bool acceptable = command.number > acted && (!command.base || *command.base == acted);
-    if (acceptable) carry_out(command);
-    if (command.report_fully || (acceptable && !command.base)) return full();
-    return changes();
-  }
+  model::Report answer(const model::Command& command);
 
-  model::Report full() {
-    clear_changes();
-    model::Report report = begin(++revision_);
-    report.full = true;
-    report.node = info;
-    for (const auto& [key, status] : statuses) report.instances.push_back(status);
-    return report;
-  }
+  model::Report full();
 
   // What has changed since the last report; a heartbeat if nothing has.
-  model::Report changes() {
-    const bool any = node_changed_ || !changed_.empty();
-    model::Report report = begin(any ? ++revision_ : revision_);
-    if (node_changed_) report.node = info;
-    for (const model::InstanceKey& key : changed_) {
-      const auto known = statuses.find(key);
-      known == statuses.end() ? report.gone.push_back(key)
-                              : report.instances.push_back(known->second);
-    }
-    clear_changes();
-    return report;
-  }
+  model::Report changes();
 
-  void become(model::NodeInfo node) {
-    info = std::move(node);
-    node_changed_ = true;
-  }
-  void set(const model::InstanceKey& key, model::InstanceState state, model::Problem problem = {}) {
-    statuses.at(key).state = state;
-    statuses.at(key).problem = std::move(problem);
-    changed_.insert(key);
-  }
-  void drop(const model::InstanceKey& key) {
-    changed_.insert(key);
-    statuses.erase(key);
-  }
+  void become(model::NodeInfo node);
+  void set(const model::InstanceKey& key, model::InstanceState state, model::Problem problem = {});
+  void drop(const model::InstanceKey& key);
   // Something that was there before anybody told it to be.
-  void find(model::ReportedStatus status) {
-    status.state = model::InstanceState::Active;
-    changed_.insert(status.key);
-    statuses.insert_or_assign(status.key, std::move(status));
-  }
+  void find(model::ReportedStatus status);
   // It starts anew with an empty disk: nothing runs, and no command was ever carried out.
-  void lose_everything() {
-    statuses.clear();
-    wanted_.clear();
-    acted = {};
-    revision_ = 0;
-    clear_changes();
-  }
+  void lose_everything();
 
   std::uint64_t revision() const { return revision_; }
   void skip_a_revision() { ++revision_; }
 
  private:
-  model::Report begin(std::uint64_t revision) const {
-    model::Report report;
-    report.boot_id = "boot";
-    report.revision = revision;
-    report.acted = acted;
-    report.usage = usage;
-    return report;
-  }
+  model::Report begin(std::uint64_t revision) const;
 
-  void clear_changes() {
-    changed_.clear();
-    node_changed_ = false;
-  }
+  void clear_changes();
 
-  void carry_out(const model::Command& command) {
-    acted = command.number;
-    std::set<model::InstanceKey> unwanted(command.stop.begin(), command.stop.end());
-    if (!command.base) {
-      for (const auto& [key, spec] : wanted_) unwanted.insert(key);
-      for (const model::InstanceSpec& spec : command.run) unwanted.erase(spec.key);
-      for (const model::InstanceKey& key : command.keep) unwanted.erase(key);
-    }
-    for (const model::InstanceKey& key : unwanted) stop(key);
-    for (const model::InstanceSpec& spec : command.run) run(spec);
-    if (!command.base) stop_strangers();
-  }
+  void carry_out(const model::Command& command);
 
-  void run(const model::InstanceSpec& spec) {
-    const auto known = wanted_.find(spec.key);
-    const bool goes_on =
-        known != wanted_.end() ? model::runs_the_same(known->second, spec) : is_already_there(spec);
-    wanted_.insert_or_assign(spec.key, spec);
-    if (goes_on) return;
-    ++starts[spec.key];
-    model::ReportedStatus status;
-    status.key = spec.key;
-    status.type = spec.item.type;
-    status.version = spec.item.version;
-    status.runtime = spec.runtime;
-    status.state = starts_slowly ? model::InstanceState::Activating : model::InstanceState::Active;
-    statuses.insert_or_assign(spec.key, status);
-    changed_.insert(spec.key);
-  }
+  void run(const model::InstanceSpec& spec);
 
-  bool is_already_there(const model::InstanceSpec& spec) const {
-    const auto status = statuses.find(spec.key);
-    return status != statuses.end() && !status->second.stopping &&
-           status->second.version == spec.item.version;
-  }
+  bool is_already_there(const model::InstanceSpec& spec) const;
 
-  void stop(const model::InstanceKey& key) {
-    wanted_.erase(key);
-    const auto status = statuses.find(key);
-    if (status == statuses.end()) return;
-    changed_.insert(key);
-    stops_slowly ? void(status->second.stopping = true) : void(statuses.erase(status));
-  }
+  void stop(const model::InstanceKey& key);
 
   // Services that nobody wants; components are left alone.
-  void stop_strangers() {
-    std::set<model::InstanceKey> strangers;
-    for (const auto& [key, status] : statuses) {
-      const bool is_component = status.type == model::ItemType::Component;
-      if (!is_component && !wanted_.contains(key)) strangers.insert(key);
-    }
-    for (const model::InstanceKey& key : strangers) stop(key);
-  }
+  void stop_strangers();
 
   std::uint64_t revision_ = 0;
   std::map<model::InstanceKey, model::InstanceSpec> wanted_;
