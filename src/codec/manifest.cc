@@ -4,7 +4,10 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 #include <optional>
+#include <set>
+#include <tuple>
 #include <utility>
 #include <variant>
 
@@ -52,6 +55,69 @@ struct HasIdentity {
   }
 };
 
+// What makes a document the same one as another.
+using DocumentId = std::tuple<std::size_t, std::string, std::string>;
+
+const std::string& text_of(const std::string& name) { return name; }
+template <class Tag>
+const std::string& text_of(const Id<Tag>& id) {
+  return id.value();
+}
+
+DocumentId id_of(const model::Document& document) {
+  const std::string& name = std::visit(
+      [](const auto& value) -> const std::string& {
+        return text_of(DocumentTraits<std::decay_t<decltype(value)>>::name(value));
+      },
+      document);
+  const auto* item = std::get_if<model::Item>(&document);
+  return {document.index(), name, item == nullptr ? "" : item->version};
+}
+
+std::string title_of(const model::Document& document) {
+  return fmt::format("{} \"{}\"", kKinds[document.index()], std::get<1>(id_of(document)));
+}
+
+// What the checks need of the stored documents that the new ones do not replace.
+model::Manifest outline_of_others(const model::Manifest& stored, const model::Manifest& replacing) {
+  std::set<DocumentId> replaced;
+  for (const model::Document& document : replacing) replaced.insert(id_of(document));
+  model::Manifest others;
+  for (const model::Document& document : stored) {
+    if (replaced.contains(id_of(document))) continue;
+    if (const auto* item = std::get_if<model::Item>(&document)) {
+      model::Item named;
+      named.id = item->id;
+      named.version = item->version;
+      named.type = item->type;
+      others.emplace_back(std::move(named));
+    } else {
+      others.push_back(document);
+    }
+  }
+  return others;
+}
+
+model::Manifest stored_part_of(const model::Manifest& all, std::size_t count) {
+  return {all.begin(), all.begin() + static_cast<std::ptrdiff_t>(count)};
+}
+
+// The new document because of which a stored one is no longer right: the item that a request of it
+// is about, else the first.
+std::size_t culprit_for(const model::Document& broken, const model::Finding& finding,
+                        const model::Manifest& documents) {
+  const auto* deployment = std::get_if<model::Deployment>(&broken);
+  if (deployment == nullptr) return 0;
+  for (std::size_t run = 0; run < deployment->run.size(); ++run) {
+    if (!finding.path.starts_with(fmt::format("spec.run[{}]", run))) continue;
+    for (std::size_t i = 0; i < documents.size(); ++i) {
+      const auto* item = std::get_if<model::Item>(&documents[i]);
+      if (item != nullptr && item->id == deployment->run[run].item) return i;
+    }
+  }
+  return 0;
+}
+
 // Reads all files into one manifest.
 class ManifestReader {
  public:
@@ -59,7 +125,7 @@ class ManifestReader {
 
   // The checks that need all documents. If some document cannot even be identified, others that
   // refer to it would be blamed for it, so they wait until it is corrected.
-  void check_together();
+  void check_together(const model::Manifest& stored);
 
   const Notes& notes() const { return notes_; }
   model::Manifest documents() && { return std::move(documents_); }
@@ -68,6 +134,8 @@ class ManifestReader {
   void read_document(std::size_t file, Tree tree);
   template <DocumentValue D>
   void read_as(std::size_t file, Tree tree);
+
+  void add_finding(std::size_t document, std::string path, std::string what);
 
   // The kind, if there is one that can be read.
   std::optional<std::string_view> kind_of(const Tree& tree);
@@ -150,15 +218,39 @@ void ManifestReader::lose(Position at, std::string path, std::string what) {
   notes_.add(Level::Error, at, std::move(path), std::move(what));
 }
 
-void ManifestReader::check_together() {
+void ManifestReader::check_together(const model::Manifest& stored) {
   if (lost_some_) return;
-  for (model::Finding& finding : model::validate(documents_)) {
-    const Source& source = sources_[finding.document];
-    const Position at = locate(source.tree, finding.path);
-    if (notes_.has_error_at(source.file, at)) continue;
-    notes_.set_file(source.file);
-    notes_.add(Level::Error, at, std::move(finding.path), std::move(finding.what));
+  // Stored documents stand first: of two that contradict each other the new one is to blame.
+  model::Manifest all = outline_of_others(stored, documents_);
+  const std::size_t stored_count = all.size();
+  std::ranges::move(documents_, std::back_inserter(all));
+  std::vector<model::Finding> findings = model::validate(all);
+  std::move(all.begin() + static_cast<std::ptrdiff_t>(stored_count), all.end(), documents_.begin());
+  std::optional<std::vector<model::Finding>>
+      old_ones;  // of the stored ones alone; rarely asked for
+  const auto is_old = [&](const model::Finding& finding) {
+    if (!old_ones) old_ones = model::validate(stored_part_of(all, stored_count));
+    return std::ranges::find(*old_ones, finding) != old_ones->end();
+  };
+  for (model::Finding& finding : findings) {
+    if (finding.document >= stored_count) {
+      add_finding(finding.document - stored_count, std::move(finding.path),
+                  std::move(finding.what));
+    } else if (!documents_.empty() && !is_old(finding)) {
+      const model::Document& broken = all[finding.document];
+      add_finding(
+          culprit_for(broken, finding, documents_), "metadata.name",
+          fmt::format("would break {}: {}: {}", title_of(broken), finding.path, finding.what));
+    }
   }
+}
+
+void ManifestReader::add_finding(std::size_t document, std::string path, std::string what) {
+  const Source& source = sources_[document];
+  const Position at = locate(source.tree, path);
+  if (notes_.has_error_at(source.file, at)) return;
+  notes_.set_file(source.file);
+  notes_.add(Level::Error, at, std::move(path), std::move(what));
 }
 
 Diagnostic diagnostic_of(Note note, const std::vector<SourceFile>& files) {
@@ -187,9 +279,14 @@ bool ParsedManifest::ok() const {
 }
 
 ParsedManifest parse_manifests(const std::vector<SourceFile>& files) {
+  return parse_manifests(files, {});
+}
+
+ParsedManifest parse_manifests(const std::vector<SourceFile>& files,
+                               const model::Manifest& stored) {
   ManifestReader reader;
   for (std::size_t i = 0; i < files.size(); ++i) reader.read(i, files[i]);
-  reader.check_together();
+  reader.check_together(stored);
   ParsedManifest parsed;
   for (Note& note : reader.notes().sorted()) {
     parsed.diagnostics.push_back(diagnostic_of(std::move(note), files));

@@ -41,6 +41,12 @@ struct ParsedManifest {
 // many more there are.
 ParsedManifest parse_manifests(const std::vector<SourceFile>& files);
 
+// The same for files that are to be laid over documents that are there already: they may refer to
+// those and replace them (same kind and name; of items also the version). Tells what the files
+// bring or break, always at a position in the files. Of stored items only id, version and type
+// matter.
+ParsedManifest parse_manifests(const std::vector<SourceFile>& files, const model::Manifest& stored);
+
 // The JSON Schema (draft 2020-12) of all kinds of documents, for editors; pretty printed.
 std::string json_schema();
 

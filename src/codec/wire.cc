@@ -1,0 +1,323 @@
+#include "codec/wire.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "base/check.h"
+#include "codec/describe_records.h"
+#include "codec/json_reader.h"
+#include "codec/json_writer.h"
+#include "codec/reader.h"
+#include "codec/rules.h"
+#include "codec/text.h"
+
+namespace berth::codec {
+namespace {
+
+// The wire takes only UTF-8: a message with anything else would be refused as a whole.
+std::string to_utf8(std::string_view text) {
+  std::string clean;
+  while (!text.empty()) {
+    const std::size_t valid = valid_utf8_prefix(text);
+    clean += text.substr(0, valid);
+    text.remove_prefix(valid);
+    if (text.empty()) break;
+    clean += '?';
+    text.remove_prefix(1);
+  }
+  return clean;
+}
+
+std::string for_people(std::string_view text) {
+  std::string clean = to_utf8(text.substr(0, WireLimits::kTextBytesMax + 4));
+  std::ranges::replace(clean, '\0', '?');
+  clean.resize(std::min(clean.size(), WireLimits::kTextBytesMax));
+  clean.resize(valid_utf8_prefix(clean));
+  return clean;
+}
+
+v1::CommandNumber to_wire(const model::CommandNumber& number) {
+  v1::CommandNumber out;
+  out.set_epoch(number.epoch);
+  out.set_number(number.number);
+  return out;
+}
+
+v1::InstanceSpec to_wire(const model::InstanceSpec& spec) {
+  v1::InstanceSpec out;
+  *out.mutable_key() = codec::to_wire(spec.key);
+  write_json(*out.mutable_item(), spec.item);
+  out.set_image(spec.image);
+  out.set_runtime(spec.runtime.value());
+  out.set_priority(spec.priority);
+  out.set_uid(spec.uid);
+  out.set_gid(spec.gid);
+  return out;
+}
+
+v1::ReportedStatus to_wire(const model::ReportedStatus& status) {
+  v1::ReportedStatus out;
+  *out.mutable_key() = codec::to_wire(status.key);
+  out.set_type(std::string(model::to_string(status.type)));
+  out.set_version(status.version);
+  out.set_runtime(status.runtime.value());
+  out.set_state(codec::to_wire(status.state));
+  if (status.problem != model::Problem{}) *out.mutable_problem() = codec::to_wire(status.problem);
+  if (status.exit_code) out.set_exit_code(*status.exit_code);
+  out.set_restarts(status.restarts);
+  out.set_finished(status.finished);
+  out.set_stopping(status.stopping);
+  if (status.usage != model::Usage{}) *out.mutable_usage() = codec::to_wire(status.usage);
+  return out;
+}
+
+Error wrong(const Path& at, std::string_view what) {
+  return invalid_input(fmt::format("{}: {}", to_string(at), what));
+}
+
+Result<void> check(const Flaw& flaw, const Path& at) {
+  if (flaw) return wrong(at, *flaw);
+  return {};
+}
+
+template <class Rule>
+Result<std::string> text_by(Rule rule, const std::string& text, const Path& at) {
+  TRY(check(flaw_of(std::string_view(text), rule), at));
+  return text;
+}
+
+template <class Id>
+Result<Id> id_of(const std::string& text, const Path& at) {
+  return Id(TRY(text_by(Name{}, text, at)));
+}
+
+Result<std::string> text_for_people(const std::string& text, const Path& at) {
+  if (text.size() > WireLimits::kTextBytesMax) return wrong(at, "is too long");
+  TRY(check(standing_flaw_of(text), at));
+  return text;
+}
+
+Result<std::int64_t> integer_in(const Range& range, std::int64_t value, const Path& at) {
+  if (value >= range.least && value <= range.most) return value;
+  return wrong(at, fmt::format("must be {} to {}, not {}", range.least, range.most, value));
+}
+
+// By the rules of manifests: what was written as a record has passed them before.
+template <class T>
+Result<T> document_of(const std::string& json, const Path& at) {
+  if (json.size() > WireLimits::kDocumentBytesMax) return wrong(at, "is too long");
+  const auto tree = read_json(json);
+  if (!tree) return wrong(at, tree.error().message);
+  Notes notes;
+  auto document = initial<T>();
+  Reader(Form::Manifest, notes).read(*tree, document, at);
+  for (const Note& note : notes.sorted()) {
+    if (note.level == Level::Error) return invalid_input(note.path + ": " + note.what);
+  }
+  CHECK(notes.error_count() == 0, "an error has a note");
+  return document;
+}
+
+model::CommandNumber read(const v1::CommandNumber& number) {
+  return {number.epoch(), number.number()};
+}
+
+Result<model::InstanceKey> read(const v1::InstanceKey& key, const Path& at) {
+  return model::InstanceKey{TRY(id_of<model::ItemId>(key.item(), Path(at, "item"))),
+                            TRY(id_of<model::SubjectId>(key.subject(), Path(at, "subject"))),
+                            key.index()};
+}
+
+Result<model::Usage> read(const v1::Usage& usage, const Path& at) {
+  return model::Usage{Dmips(TRY(integer_in(kDmips, usage.cpu(), Path(at, "cpu")))),
+                      Bytes(TRY(integer_in(kBytes, usage.ram(), Path(at, "ram"))))};
+}
+
+Result<model::Problem> read(const v1::Problem& problem, const Path& at) {
+  return model::Problem{TRY(text_for_people(problem.reason(), Path(at, "reason"))),
+                        TRY(text_for_people(problem.message(), Path(at, "message")))};
+}
+
+Result<model::InstanceState> read(v1::InstanceState state, const Path& at) {
+  switch (state) {
+    case v1::ACTIVATING: return model::InstanceState::Activating;
+    case v1::ACTIVE: return model::InstanceState::Active;
+    case v1::INACTIVE: return model::InstanceState::Inactive;
+    case v1::FAILED: return model::InstanceState::Failed;
+    default: return wrong(at, fmt::format("{} is no state", static_cast<int>(state)));
+  }
+}
+
+Result<model::ItemType> read_type(const std::string& word, const Path& at) {
+  const auto type = model::from_string<model::ItemType>(word);
+  if (!type) return wrong(at, in_quotes(word) + " is no type of an item");
+  return *type;
+}
+
+// What the agent takes for granted when it looks for the image.
+Result<void> check_whole(const model::InstanceSpec& spec, const Path& at) {
+  if (spec.item.id != spec.key.item) {
+    return wrong(Path(at, "item"), fmt::format("is {}, but the key says {}", spec.item.id.value(),
+                                               spec.key.item.value()));
+  }
+  if (spec.image >= spec.item.images.size()) {
+    return wrong(Path(at, "image"), fmt::format("there is no image {}", spec.image));
+  }
+  return {};
+}
+
+Result<model::InstanceSpec> read(const v1::InstanceSpec& spec, const Path& at) {
+  model::InstanceSpec out{
+      .key = TRY(read(spec.key(), Path(at, "key"))),
+      .item = TRY(document_of<model::Item>(spec.item(), Path(at, "item"))),
+      .image = spec.image(),
+      .runtime = TRY(id_of<model::RuntimeId>(spec.runtime(), Path(at, "runtime"))),
+      .priority = TRY(integer_in(kPriority, spec.priority(), Path(at, "priority"))),
+      .uid = spec.uid(),
+      .gid = spec.gid(),
+  };
+  TRY(check_whole(out, at));
+  return out;
+}
+
+Result<model::ReportedStatus> read(const v1::ReportedStatus& status, const Path& at) {
+  model::ReportedStatus out{
+      .key = TRY(read(status.key(), Path(at, "key"))),
+      .type = TRY(read_type(status.type(), Path(at, "type"))),
+      .version = TRY(text_by(Version{}, status.version(), Path(at, "version"))),
+      .runtime = TRY(id_of<model::RuntimeId>(status.runtime(), Path(at, "runtime"))),
+      .state = TRY(read(status.state(), Path(at, "state"))),
+      .problem = TRY(read(status.problem(), Path(at, "problem"))),
+      .exit_code = std::nullopt,
+      .restarts = status.restarts(),
+      .finished = status.finished(),
+      .stopping = status.stopping(),
+      .usage = TRY(read(status.usage(), Path(at, "usage"))),
+  };
+  if (status.has_exit_code()) out.exit_code = status.exit_code();
+  return out;
+}
+
+template <class T, class List>
+Result<std::vector<T>> read_all(const List& list, const Path& at) {
+  if (list.size() > WireLimits::kInstancesMax) {
+    return wrong(
+        at, fmt::format("has {} entries, more than {}", list.size(), WireLimits::kInstancesMax));
+  }
+  std::vector<T> out;
+  out.reserve(static_cast<std::size_t>(list.size()));
+  for (int i = 0; i < list.size(); ++i) {
+    out.push_back(TRY(read(list[i], Path(at, static_cast<std::size_t>(i)))));
+  }
+  return out;
+}
+
+Result<model::NodeInfo> read_node(const std::string& json, const Path& at) {
+  model::Node node;
+  node.info = TRY(document_of<model::NodeInfo>(json, at));
+  for (const Remark& remark : remarks_on(node)) {
+    if (remark.level == Level::Error) return wrong(Path(at, remark.path), remark.what);
+  }
+  return std::move(node.info);
+}
+
+}  // namespace
+
+v1::InstanceKey to_wire(const model::InstanceKey& key) {
+  v1::InstanceKey out;
+  out.set_item(key.item.value());
+  out.set_subject(key.subject.value());
+  out.set_index(key.index);
+  return out;
+}
+
+v1::Usage to_wire(const model::Usage& usage) {
+  v1::Usage out;
+  out.set_cpu(usage.cpu.count());
+  out.set_ram(usage.ram.count());
+  return out;
+}
+
+v1::Problem to_wire(const model::Problem& problem) {
+  v1::Problem out;
+  out.set_reason(for_people(problem.reason));
+  out.set_message(for_people(problem.message));
+  return out;
+}
+
+v1::InstanceState to_wire(model::InstanceState state) {
+  switch (state) {
+    case model::InstanceState::Activating: return v1::ACTIVATING;
+    case model::InstanceState::Active: return v1::ACTIVE;
+    case model::InstanceState::Inactive: return v1::INACTIVE;
+    case model::InstanceState::Failed: return v1::FAILED;
+  }
+  CHECK(false, "unknown state");
+}
+
+v1::Command to_wire(const model::Command& command) {
+  v1::Command out;
+  *out.mutable_number() = to_wire(command.number);
+  if (command.base) *out.mutable_base() = to_wire(*command.base);
+  for (const auto& spec : command.run) *out.add_run() = to_wire(spec);
+  for (const auto& key : command.stop) *out.add_stop() = to_wire(key);
+  for (const auto& key : command.keep) *out.add_keep() = to_wire(key);
+  out.set_report_fully(command.report_fully);
+  return out;
+}
+
+v1::Report to_wire(const model::Report& report) {
+  v1::Report out;
+  out.set_boot_id(report.boot_id);
+  out.set_revision(report.revision);
+  *out.mutable_acted() = to_wire(report.acted);
+  out.set_full(report.full);
+  if (report.node) write_json(*out.mutable_node(), *report.node);
+  if (report.usage) *out.mutable_usage() = to_wire(*report.usage);
+  for (const auto& status : report.instances) *out.add_instances() = to_wire(status);
+  for (const auto& key : report.gone) *out.add_gone() = to_wire(key);
+  return out;
+}
+
+Result<model::InstanceKey> from_wire(const v1::InstanceKey& key) { return read(key, Path()); }
+
+Result<model::Command> from_wire(const v1::Command& command) {
+  const Path top;
+  if (!command.has_number()) return wrong(Path(top, "number"), "is missing");
+  if (command.has_base() && command.keep_size() > 0) {
+    return wrong(Path(top, "keep"), "only a full command can have it");
+  }
+  model::Command out{
+      .number = read(command.number()),
+      .base = std::nullopt,
+      .run = TRY(read_all<model::InstanceSpec>(command.run(), Path(top, "run"))),
+      .stop = TRY(read_all<model::InstanceKey>(command.stop(), Path(top, "stop"))),
+      .keep = TRY(read_all<model::InstanceKey>(command.keep(), Path(top, "keep"))),
+      .report_fully = command.report_fully(),
+  };
+  if (command.has_base()) out.base = read(command.base());
+  return out;
+}
+
+Result<model::Report> from_wire(const v1::Report& report) {
+  const Path top;
+  model::Report out{
+      .boot_id = TRY(text_by(Label{}, report.boot_id(), Path(top, "bootId"))),
+      .revision = report.revision(),
+      .acted = read(report.acted()),
+      .full = report.full(),
+      .node = std::nullopt,
+      .usage = std::nullopt,
+      .instances = TRY(read_all<model::ReportedStatus>(report.instances(), Path(top, "instances"))),
+      .gone = TRY(read_all<model::InstanceKey>(report.gone(), Path(top, "gone"))),
+  };
+  if (!report.node().empty()) out.node = TRY(read_node(report.node(), Path(top, "node")));
+  if (report.has_usage()) out.usage = TRY(read(report.usage(), Path(top, "usage")));
+  return out;
+}
+
+}  // namespace berth::codec
