@@ -1,0 +1,75 @@
+#include "shell/workers.h"
+
+#include <utility>
+
+#include "base/check.h"
+
+namespace berth::shell {
+
+Workers::Workers(std::size_t threads, std::size_t limit) : limit_(limit) {
+  CHECK(threads > 0, "workers without a thread");
+  for (std::size_t i = 0; i < threads; ++i) threads_.emplace_back([this] { work(); });
+}
+
+Workers::~Workers() { stop(); }
+
+bool Workers::submit(const std::string& key, Task task) {
+  const std::lock_guard lock(mutex_);
+  if (stopping_ || waiting_ >= limit_) return false;
+  Lane& lane = lanes_[key];
+  if (!lane.running && lane.waiting.empty()) {
+    ready_.push_back(key);
+    changed_.notify_one();
+  }
+  lane.waiting.push_back(std::move(task));
+  ++waiting_;
+  return true;
+}
+
+void Workers::wait_until_idle() {
+  std::unique_lock lock(mutex_);
+  idle_.wait(lock, [this] { return lanes_.empty(); });
+}
+
+void Workers::stop() {
+  {
+    const std::lock_guard lock(mutex_);
+    stopping_ = true;
+  }
+  changed_.notify_all();
+  for (std::thread& thread : threads_) thread.join();
+  threads_.clear();
+  lanes_.clear();
+  ready_.clear();
+  waiting_ = 0;
+}
+
+void Workers::work() {
+  std::unique_lock lock(mutex_);
+  while (true) {
+    changed_.wait(lock, [this] { return stopping_ || !ready_.empty(); });
+    if (stopping_) return;
+    const std::string key = std::move(ready_.front());
+    ready_.pop_front();
+    Lane& lane = lanes_.at(key);
+    {
+      const Task task = std::move(lane.waiting.front());
+      lane.waiting.pop_front();
+      lane.running = true;
+      --waiting_;
+      lock.unlock();
+      task();
+    }  // what the task holds is let go outside of the lock
+    lock.lock();
+    lane.running = false;
+    if (!lane.waiting.empty()) {
+      ready_.push_back(key);
+      changed_.notify_one();
+    } else {
+      lanes_.erase(key);
+      if (lanes_.empty()) idle_.notify_all();
+    }
+  }
+}
+
+}  // namespace berth::shell
