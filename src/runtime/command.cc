@@ -1,0 +1,102 @@
+#include "runtime/command.h"
+
+#include <fmt/format.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <cstdlib>
+#include <string_view>
+
+#include "runtime/shim/files.h"
+#include "runtime/shim/spawn.h"
+
+namespace berth::runtime {
+namespace {
+
+constexpr std::size_t kOutputBytesMax = 64 << 10;
+
+using Clock = std::chrono::steady_clock;
+
+void append_bounded(std::string& output, std::string_view part) {
+  output.append(part);
+  if (output.size() > 2 * kOutputBytesMax) output.erase(0, output.size() - kOutputBytesMax);
+}
+
+int left_ms(Clock::time_point until) {
+  const auto left = std::chrono::ceil<std::chrono::milliseconds>(until - Clock::now()).count();
+  return static_cast<int>(std::clamp<std::int64_t>(left, 0, 60'000));
+}
+
+void read_some(int fd, std::string& output) {
+  char part[4096];
+  const ssize_t got = ::read(fd, part, sizeof part);
+  if (got > 0) append_bounded(output, {part, static_cast<std::size_t>(got)});
+}
+
+// False: the deadline came first. Its end counts, not that of its output: it may leave somebody
+// behind who holds that open.
+bool read_until_end(pid_t pid, int fd, Clock::time_point until, std::string& output) {
+  const shim::Fd handle(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
+  bool has_output = true;
+  for (;;) {
+    pollfd sources[2] = {{handle.get(), POLLIN, 0}, {has_output ? fd : -1, POLLIN, 0}};
+    const int ready = ::poll(sources, 2, left_ms(until));
+    if (ready < 0) continue;
+    if (ready == 0 && Clock::now() >= until) return false;
+    if ((sources[1].revents & POLLIN) != 0) {
+      read_some(fd, output);
+      continue;
+    }
+    if (sources[1].revents != 0) has_output = false;
+    if (sources[0].revents != 0) return true;
+  }
+}
+
+}  // namespace
+
+Result<CommandOutcome> run_command(const std::vector<std::string>& argv, Duration deadline) {
+  auto output = shim::make_pipe();
+  if (!output) return Error{Code::Unavailable, "no pipe"};
+  const shim::Spawned spawned = shim::spawn({.argv = argv,
+                                             .env = shim::own_environment(),
+                                             .output = output->write.get(),
+                                             .error = output->write.get()});
+  if (!spawned.is_running()) return not_found(spawned.error);
+  output->write.reset();
+  CommandOutcome outcome;
+  const bool in_time =
+      read_until_end(spawned.pid, output->read.get(), Clock::now() + deadline, outcome.output);
+  if (!in_time) ::kill(-spawned.pid, SIGKILL);
+  int status = 0;
+  while (::waitpid(spawned.pid, &status, 0) < 0 && errno == EINTR) {
+  }
+  if (!in_time) {
+    const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(deadline).count();
+    return Error{Code::Unavailable, fmt::format("{} took more than {} s", argv.front(), seconds)};
+  }
+  outcome.code = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+  return outcome;
+}
+
+std::string find_program(const std::string& name) {
+  const char* path = ::getenv("PATH");
+  std::string places = path != nullptr ? path : "";
+  places += ":/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
+  for (std::string_view rest = places; !rest.empty();) {
+    const std::size_t end = rest.find(':');
+    const std::string candidate = fmt::format("{}/{}", rest.substr(0, end), name);
+    if (end != 0 && candidate.front() == '/' && ::access(candidate.c_str(), X_OK) == 0) {
+      return candidate;
+    }
+    rest.remove_prefix(end == std::string_view::npos ? rest.size() : end + 1);
+  }
+  return "";
+}
+
+}  // namespace berth::runtime

@@ -1,0 +1,24 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "base/time.h"
+
+namespace berth::runtime {
+
+struct CommandOutcome {
+  std::int32_t code = 0;
+  std::string output;  // the last part of what it said, both streams
+};
+
+// Runs a program of the machine to its end. It inherits our environment and reads nothing. At the
+// deadline it is killed: Unavailable. NotFound: there is no such program.
+Result<CommandOutcome> run_command(const std::vector<std::string>& argv, Duration deadline);
+
+// The program's full path, looked up in PATH and where administrators' programs are; empty: none.
+std::string find_program(const std::string& name);
+
+}  // namespace berth::runtime

@@ -1,0 +1,84 @@
+#include "runtime/container/cgroup.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <string_view>
+
+#include "runtime/shim/files.h"
+#include "runtime/shim/launch.h"
+
+namespace berth::runtime {
+namespace {
+
+const std::string kBase = "/sys/fs/cgroup";
+
+std::optional<std::uint64_t> read_number(const std::string& path) {
+  const auto text = shim::read_file(AT_FDCWD, path.c_str(), 4096);
+  return text ? shim::parse_number(*text) : std::nullopt;
+}
+
+// "usage_usec 123\nuser_usec ..."
+std::optional<std::uint64_t> read_member(const std::string& path, std::string_view name) {
+  const auto text = shim::read_file(AT_FDCWD, path.c_str(), 64 << 10);
+  if (!text) return std::nullopt;
+  for (std::string_view rest = *text; !rest.empty();) {
+    const std::size_t end = std::min(rest.find('\n'), rest.size());
+    const std::string_view line = rest.substr(0, end);
+    rest.remove_prefix(std::min(end + 1, rest.size()));
+    const std::size_t space = line.find(' ');
+    if (line.substr(0, space) == name) return shim::parse_number(line.substr(space + 1));
+  }
+  return std::nullopt;
+}
+
+std::optional<std::chrono::microseconds> cpu_time_of(const std::string& cgroup) {
+  if (const auto usec = read_member(kBase + cgroup + "/cpu.stat", "usage_usec")) {
+    return std::chrono::microseconds(*usec);
+  }
+  for (const char* controller : {"/cpuacct", "/cpu,cpuacct"}) {
+    const auto nsec = read_number(kBase + controller + cgroup + "/cpuacct.usage");
+    if (nsec) return std::chrono::microseconds(*nsec / 1000);
+  }
+  return std::nullopt;
+}
+
+// Without the page cache that can be dropped at once.
+std::optional<Bytes> ram_of(const std::string& cgroup) {
+  const std::string v2 = kBase + cgroup;
+  const std::string v1 = kBase + "/memory" + cgroup;
+  auto used = read_number(v2 + "/memory.current");
+  auto idle = read_member(v2 + "/memory.stat", "inactive_file");
+  if (!used) {
+    used = read_number(v1 + "/memory.usage_in_bytes");
+    idle = read_member(v1 + "/memory.stat", "total_inactive_file");
+  }
+  if (!used) return std::nullopt;
+  return Bytes(static_cast<std::int64_t>(*used - std::min(*used, idle.value_or(0))));
+}
+
+}  // namespace
+
+std::vector<std::string> oom_files_of(const std::string& cgroup) {
+  return {kBase + cgroup + "/memory.events", kBase + "/memory" + cgroup + "/memory.oom_control"};
+}
+
+std::optional<Consumption> consumption_of(const std::string& cgroup) {
+  const auto cpu_time = cpu_time_of(cgroup);
+  const auto ram = ram_of(cgroup);
+  if (!cpu_time && !ram) return std::nullopt;
+  return Consumption{cpu_time.value_or(std::chrono::microseconds{}), ram.value_or(Bytes{})};
+}
+
+void remove_cgroup(const std::string& cgroup) {
+  ::rmdir((kBase + cgroup).c_str());
+  std::error_code error;
+  for (std::filesystem::directory_iterator at(kBase, error), end; !error && at != end;
+       at.increment(error)) {
+    ::rmdir((at->path().string() + cgroup).c_str());
+  }
+}
+
+}  // namespace berth::runtime

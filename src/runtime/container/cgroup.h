@@ -1,0 +1,21 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "runtime/runtime.h"
+
+// Control groups, of both versions: a machine has one or the other, or a mixture.
+namespace berth::runtime {
+
+// The files in which the kernel counts the processes that it killed for this group's memory.
+std::vector<std::string> oom_files_of(const std::string& cgroup);
+
+// nullopt: there is no such group.
+std::optional<Consumption> consumption_of(const std::string& cgroup);
+
+// Removes a group that is empty.
+void remove_cgroup(const std::string& cgroup);
+
+}  // namespace berth::runtime

@@ -1,0 +1,287 @@
+#include "runtime/container/container_runtime.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "runtime/command.h"
+#include "runtime/container/bundle.h"
+#include "runtime/container/cgroup.h"
+#include "runtime/exec_session.h"
+#include "runtime/instance_directories.h"
+#include "runtime/leftovers.h"
+#include "runtime/platform.h"
+#include "runtime/shim/files.h"
+#include "runtime/shim/oci.h"
+
+namespace berth::runtime {
+namespace {
+
+constexpr Duration kOrderTime = 30s;
+
+auto problem(std::string reason, std::string message) {
+  return tl::unexpected(model::Problem{std::move(reason), std::move(message)});
+}
+
+const model::OciImage* image_of(const model::InstanceSpec& spec) {
+  if (spec.image >= spec.item.images.size()) return nullptr;
+  return std::get_if<model::OciImage>(&spec.item.images[spec.image].form);
+}
+
+Error not_running(const model::InstanceKey& key) {
+  return not_found(fmt::format("{} does not run here", to_string(key)));
+}
+
+// What changes when another program is installed in its place.
+std::string identity_of(const std::string& program) {
+  struct stat file {};
+  if (::stat(program.c_str(), &file) != 0) return "";
+  return fmt::format("{} {} {} {}.{}", program, file.st_ino, file.st_size, file.st_mtim.tv_sec,
+                     file.st_mtim.tv_nsec);
+}
+
+// The names that OCI runtimes take: no percent signs, no commas.
+std::string plain(std::string name) {
+  std::replace_if(
+      name.begin(), name.end(), [](char c) { return c == '%' || c == ','; }, '+');
+  return name;
+}
+
+std::string as_hostname(const model::InstanceKey& key) {
+  std::string name = fmt::format("{}-{}", key.item.value(), key.index);
+  for (char& c : name) {
+    const bool fits = (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z');
+    if (!fits) c = '-';
+  }
+  return name.substr(name.size() > 63 ? name.size() - 63 : 0);
+}
+
+// What programs expect to find about the machine whose network they share.
+void add_network_files(std::vector<Mount>& mounts) {
+  for (const char* file : {"/etc/hosts", "/etc/resolv.conf"}) {
+    if (::access(file, R_OK) == 0) mounts.push_back({file, file, true});
+  }
+}
+
+}  // namespace
+
+ContainerRuntime::ContainerRuntime(MachineConfig config, model::RuntimeType type,
+                                   RunListener& listener)
+    : config_(std::move(config)),
+      name_(model::to_string(type)),
+      images_({config_.state_dir / "images", config_.image_dir, name_}),
+      described_{.id = model::RuntimeId{name_},
+                 .type = type,
+                 .platform = platform_of_machine(),
+                 .ready = model::Readiness::Unknown,
+                 .message = "not probed yet"},
+      supervisor_({model::RuntimeId{name_}, config_.state_dir, config_.shim}, listener) {}
+
+ContainerRuntime::~ContainerRuntime() { remove_cgroup(cgroup_of_agent()); }  // if nothing runs
+
+// --- Readiness -----------------------------------------------------------------------------------
+
+model::Runtime ContainerRuntime::describe() const {
+  const std::lock_guard lock(mutex_);
+  return described_;
+}
+
+model::Runtime ContainerRuntime::probe() {
+  const std::lock_guard one_at_a_time(probe_mutex_);
+  const std::string identity = identity_of(find_program(name_));
+  std::string why;
+  if (identity.empty() || identity != tried_) why = why_not_ready();
+  tried_ = why.empty() ? identity : "";
+  const std::lock_guard lock(mutex_);
+  described_.ready = why.empty() ? model::Readiness::Ready : model::Readiness::NotReady;
+  described_.message = why;
+  return described_;
+}
+
+std::string ContainerRuntime::why_not_ready() const {
+  if (!is_root()) {
+    return fmt::format("containers need root; the agent runs as user {}", ::geteuid());
+  }
+  const std::string program = find_program(name_);
+  if (program.empty()) return name_ + " is not installed";
+  if (find_program("umoci").empty()) return "umoci is not installed: no image can be unpacked";
+  return try_it(program);
+}
+
+// The program is only looked for, never run: any file that can be executed will do.
+std::string ContainerRuntime::try_it(const std::string& program) const {
+  const std::filesystem::path bundle = config_.state_dir / ("probe-" + name_);
+  const std::string container = fmt::format("probe-{}-{}", name_, ::getpid());
+  std::error_code error;
+  std::filesystem::create_directories(bundle / "rootfs", error);
+  std::filesystem::copy_file(config_.shim, bundle / "rootfs" / "program",
+                             std::filesystem::copy_options::overwrite_existing, error);
+  const std::string config = to_oci_config({.rootfs = bundle / "rootfs",
+                                            .args = {"/program"},
+                                            .user = {65534, 65534},
+                                            .hostname = "probe",
+                                            .cgroup = cgroup_of(container)});
+  if (error ||
+      !shim::write_file(AT_FDCWD, (bundle / "config.json").c_str(), config, shim::Durable::No)) {
+    return fmt::format("cannot make {}: {}", bundle.string(), error.message());
+  }
+  const std::string root = launch_of(container).oci_root;
+  const auto created = run_command(
+      {program, "--root", root, "create", "--bundle", bundle.string(), container}, kOrderTime);
+  const auto removed =
+      run_command({program, "--root", root, "delete", "--force", container}, kOrderTime);
+  if (!created) return created.error().message;
+  if (created->code != 0) return shim::sentence_of(created->output);
+  if (!removed) return removed.error().message;
+  return removed->code == 0 ? "" : shim::sentence_of(removed->output);
+}
+
+// --- Runs ----------------------------------------------------------------------------------------
+
+Started<void> ContainerRuntime::start(const model::InstanceSpec& spec, const model::RunId& run) {
+  return supervisor_.start(
+      {spec.key, run, spec.item.type, spec.item.version},
+      [&](const RunDirectory& directory) { return prepare(spec, run, directory); });
+}
+
+Started<shim::Launch> ContainerRuntime::prepare(const model::InstanceSpec& spec,
+                                                const model::RunId& run,
+                                                const RunDirectory& directory) {
+  const model::OciImage* reference = image_of(spec);
+  if (reference == nullptr) return problem("ImageInvalid", "the image is no OCI image");
+  const std::string program = find_program(name_);
+  if (program.empty()) return problem("RuntimeMissing", name_ + " is not installed");
+  const auto image = images_.get(reference->reference);
+  if (!image) return tl::unexpected(image.error());
+  const auto directories = make_instance_directories(config_, spec);
+  if (!directories) return tl::unexpected(directories.error());
+
+  shim::Launch launch = launch_of(container_name(spec.key, run));
+  launch.oci_runtime = program;
+  launch.bundle = directory.path().string();
+  launch.log_directory = directories->logs.string();
+  launch.log_bytes = config_.logs.bytes;
+  launch.log_files = config_.logs.files;
+
+  std::map<std::string, std::string> variables = variables_of(spec, config_.agent_id);
+  variables["BERTH_STORAGE"] = "/storage";
+  variables["BERTH_STATE"] = "/state";
+  variables.insert(image->env.begin(), image->env.end());
+  variables.try_emplace("PATH", kUsualPath);
+  Container container{
+      .rootfs = image->rootfs,
+      .args = image->args,
+      .env = to_environment(variables),
+      .directory = image->directory,
+      .user = {spec.uid, spec.gid},
+      .hostname = as_hostname(spec.key),
+      .cgroup = cgroup_of(launch.container),
+      .mounts = {{directories->storage, "/storage"}, {directories->state, "/state"}},
+      .limits = limits_of(spec.item, config_.dmips_per_core)};
+  container.args.insert(container.args.end(), spec.item.args.begin(), spec.item.args.end());
+  if (container.args.empty()) return problem("ImageInvalid", "the image does not say what to run");
+  add_network_files(container.mounts);
+  if (const auto written = directory.write("config.json", to_oci_config(container)); !written) {
+    return problem("StorageFailed", written.error().message);
+  }
+  return launch;
+}
+
+shim::Launch ContainerRuntime::launch_of(const std::string& container) const {
+  return {.oci_root = (config_.state_dir / name_).string(),
+          .container = container,
+          .oom_files = oom_files_of(cgroup_of(container))};
+}
+
+void ContainerRuntime::stop(const model::InstanceKey& key, const model::RunId& run,
+                            Duration grace) {
+  supervisor_.stop(key, run, grace);
+}
+
+void ContainerRuntime::forget(const model::InstanceKey& key, const model::RunId& run) {
+  supervisor_.forget(key, run);
+}
+
+// The mark comes first: who stops a container that has it lets it go on, to hear of its end.
+Result<void> ContainerRuntime::pause(const model::InstanceKey& key) {
+  const auto run = supervisor_.find(key);
+  if (!run) return not_running(key);
+  TRY(run->directory.write(shim::kPausedFile, ""));
+  return order(key, "pause");
+}
+
+Result<void> ContainerRuntime::resume(const model::InstanceKey& key) {
+  const auto run = supervisor_.find(key);
+  if (!run) return not_running(key);
+  TRY(order(key, "resume"));
+  run->directory.erase(shim::kPausedFile);
+  return {};
+}
+
+Result<void> ContainerRuntime::order(const model::InstanceKey& key, const std::string& verb) {
+  const auto run = supervisor_.find(key);
+  const auto launch = run ? run->directory.launch() : std::nullopt;
+  if (!launch) return not_running(key);
+  const CommandOutcome outcome = TRY(run_command(
+      {launch->oci_runtime, "--root", launch->oci_root, verb, launch->container}, kOrderTime));
+  if (outcome.code == 0) return {};
+  return Error{Code::Unavailable, shim::sentence_of(outcome.output)};
+}
+
+std::map<model::InstanceKey, Consumption> ContainerRuntime::measure() {
+  std::map<model::InstanceKey, Consumption> measured;
+  for (const LiveRun& run : supervisor_.live()) {
+    const model::FoundRun& found = run.record.found;
+    const auto used = consumption_of(cgroup_of(container_name(found.key, found.run)));
+    if (!used) continue;
+    Consumption& sum = measured[found.key];
+    sum.cpu_time += used->cpu_time;
+    sum.ram += used->ram;
+  }
+  return measured;
+}
+
+Result<std::unique_ptr<ExecSession>> ContainerRuntime::exec(const model::InstanceKey& key,
+                                                            const ExecRequest& request,
+                                                            ExecListener listener) {
+  if (request.command.empty()) return invalid_input("there is no command");
+  const auto run = supervisor_.find(key);
+  const auto launch = run ? run->directory.launch() : std::nullopt;
+  if (!launch) return not_running(key);
+  const std::uint64_t number = [this] {
+    const std::lock_guard lock(mutex_);
+    return ++next_exec_;
+  }();
+  const std::string pid_file =
+      (run->directory.path() / fmt::format("exec-{}-{}", ::getpid(), number)).string();
+  std::vector<std::string> argv{launch->oci_runtime, "--root", launch->oci_root, "exec",
+                                "--pid-file",        pid_file};
+  if (request.terminal) argv.emplace_back("--tty");
+  argv.push_back(launch->container);
+  argv.insert(argv.end(), request.command.begin(), request.command.end());
+  return open_session({.program = {.argv = argv, .env = shim::own_environment()},
+                       .inner_pid_file = pid_file,
+                       .has_inner_terminal = request.terminal},
+                      request, std::move(listener));
+}
+
+// --- Names ---------------------------------------------------------------------------------------
+
+std::string ContainerRuntime::container_name(const model::InstanceKey& key,
+                                             const model::RunId& run) const {
+  return fmt::format("{}.{}", plain(file_name_of(key)), file_name_of(run));
+}
+
+std::string ContainerRuntime::cgroup_of_agent() const {
+  return "/berth/" + file_name_of(config_.agent_id);
+}
+
+std::string ContainerRuntime::cgroup_of(const std::string& container) const {
+  return cgroup_of_agent() + "/" + container;
+}
+
+}  // namespace berth::runtime

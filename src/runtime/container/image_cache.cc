@@ -1,0 +1,308 @@
+#include "runtime/container/image_cache.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <string_view>
+#include <utility>
+
+#include "codec/json_reader.h"
+#include "runtime/command.h"
+#include "runtime/container/json.h"
+#include "runtime/platform.h"
+#include "runtime/run_directory.h"
+#include "runtime/shim/files.h"
+
+namespace berth::runtime {
+namespace {
+
+constexpr std::size_t kJsonBytesMax = 4 << 20;
+constexpr Duration kPullTime = 10min;
+constexpr Duration kUnpackTime = 5min;
+constexpr std::string_view kRemote = "docker://";
+constexpr std::string_view kDigest = "@sha256:";
+constexpr std::string_view kTagAnnotation = "org.opencontainers.image.ref.name";
+constexpr std::string_view kOwnTag = "image";
+
+auto problem(std::string reason, std::string message) {
+  return tl::unexpected(model::Problem{std::move(reason), std::move(message)});
+}
+
+// Digests become names of files: nothing else may pass.
+bool is_digest(std::string_view text) {
+  if (!text.starts_with("sha256:") || text.size() != 7 + 64) return false;
+  return text.find_first_not_of("0123456789abcdef", 7) == std::string_view::npos;
+}
+
+std::string last_words(std::string_view output) {
+  while (!output.empty() && output.back() == '\n') output.remove_suffix(1);
+  return std::string(output.substr(output.size() - std::min<std::size_t>(output.size(), 500)));
+}
+
+Started<codec::Tree> read_tree(const std::filesystem::path& path) {
+  const auto bytes = shim::read_file(AT_FDCWD, path.c_str(), kJsonBytesMax);
+  if (!bytes) return problem("ImageInvalid", fmt::format("cannot read {}", path.string()));
+  auto tree = codec::read_json(*bytes);
+  if (!tree) {
+    return problem("ImageInvalid", fmt::format("{}: {}", path.string(), tree.error().message));
+  }
+  return std::move(*tree);
+}
+
+std::filesystem::path blob(const std::filesystem::path& layout, const std::string& digest) {
+  return layout / "blobs" / "sha256" / digest.substr(7);
+}
+
+bool is_for_this_machine(const codec::Tree& manifest) {
+  const model::Platform machine = platform_of_machine();
+  return json::text_at(manifest, {"platform", "os"}) == machine.os &&
+         json::text_at(manifest, {"platform", "architecture"}) == machine.arch;
+}
+
+bool is_index(const codec::Tree& manifest) {
+  const std::string type = json::text_at(manifest, {"mediaType"});
+  return type.find("index") != std::string::npos || type.find("list") != std::string::npos;
+}
+
+// The one that the reference means; nullptr: there is none.
+const codec::Tree* choose(const codec::Tree& index, const ImageReference& reference) {
+  const codec::Tree* manifests = json::member(index, "manifests");
+  if (manifests == nullptr) return nullptr;
+  for (const codec::Tree& manifest : manifests->children) {
+    const bool is_tagged =
+        json::text_at(manifest, {"annotations", kTagAnnotation}) == reference.tag;
+    const bool is_pinned = json::text_at(manifest, {"digest"}) == reference.digest;
+    if (reference.digest.empty() ? is_tagged : is_pinned) return &manifest;
+  }
+  const bool takes_any = reference.tag.empty() && reference.digest.empty();
+  return takes_any && manifests->children.size() == 1 ? &manifests->children.front() : nullptr;
+}
+
+std::map<std::string, std::string> to_variables(const codec::Tree& list) {
+  std::map<std::string, std::string> variables;
+  for (const codec::Tree& entry : list.children) {
+    const std::size_t equals = entry.text.find('=');
+    if (equals != std::string::npos) {
+      variables[entry.text.substr(0, equals)] = entry.text.substr(equals + 1);
+    }
+  }
+  return variables;
+}
+
+Started<UnpackedImage> load(const std::filesystem::path& place) {
+  const Started<codec::Tree> config = read_tree(place / "config.json");
+  if (!config) return tl::unexpected(config.error());
+  UnpackedImage image{.rootfs = place / "rootfs"};
+  const codec::Tree* process = json::member(*config, "process");
+  if (process == nullptr) return problem("ImageInvalid", "the image does not say what to run");
+  if (const codec::Tree* args = json::member(*process, "args")) {
+    for (const codec::Tree& arg : args->children) image.args.push_back(arg.text);
+  }
+  if (const codec::Tree* env = json::member(*process, "env")) image.env = to_variables(*env);
+  image.directory = json::text_at(*process, {"cwd"});
+  return image;
+}
+
+// What is unpacked must not be found half written after a power cut.
+void sync(const std::filesystem::path& directory) {
+  const shim::Fd fd(::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (fd.is_open()) ::syncfs(fd.get());
+}
+
+Started<void> run_tool(const std::string& name, std::vector<std::string> arguments,
+                       Duration deadline, const std::string& reason) {
+  std::vector<std::string> argv{find_program(name)};
+  if (argv.front().empty()) return problem("RuntimeMissing", name + " is not installed");
+  for (std::string& argument : arguments) argv.push_back(std::move(argument));
+  const auto outcome = run_command(argv, deadline);
+  if (!outcome) return problem(reason, outcome.error().message);
+  if (outcome->code == 0) return {};
+  return problem(reason, fmt::format("{}: {}", name, last_words(outcome->output)));
+}
+
+// A directory that is gone in the end, whatever happens.
+class Workplace {
+ public:
+  explicit Workplace(std::filesystem::path path) : path_(std::move(path)) {
+    clear();
+    std::error_code ignored;
+    std::filesystem::create_directories(path_, ignored);
+  }
+  Workplace(const Workplace&) = delete;
+  ~Workplace() { clear(); }
+
+ private:
+  void clear() {
+    std::error_code ignored;
+    std::filesystem::remove_all(path_, ignored);
+  }
+  std::filesystem::path path_;
+};
+
+}  // namespace
+
+Result<ImageReference> parse_image_reference(const std::string& reference) {
+  ImageReference parsed{.name = reference};
+  if (const std::size_t at = reference.rfind(kDigest); at != std::string::npos) {
+    parsed.digest = reference.substr(at + 1);
+    parsed.name = reference.substr(0, at);
+    if (!is_digest(parsed.digest)) return invalid_input("\"" + reference + "\" has no digest");
+  }
+  parsed.is_remote = reference.starts_with(kRemote);
+  if (parsed.is_remote) {
+    // A name with a tag and a digest is none that skopeo takes; the digest says more.
+    const std::size_t colon = parsed.name.rfind(':');
+    const bool has_tag = colon > parsed.name.rfind('/') && colon != std::string::npos;
+    if (has_tag && !parsed.digest.empty()) parsed.name.resize(colon);
+    if (!parsed.digest.empty()) parsed.name += "@" + parsed.digest;
+    return parsed;
+  }
+  const std::size_t slash = parsed.name.rfind('/');
+  const std::size_t colon = parsed.name.rfind(':');
+  if (colon != std::string::npos && (slash == std::string::npos || colon > slash)) {
+    parsed.tag = parsed.name.substr(colon + 1);
+    parsed.name.resize(colon);
+  }
+  if (parsed.name.empty()) return invalid_input("\"" + reference + "\" names no image");
+  return parsed;
+}
+
+ImageCache::ImageCache(Config config) : config_(std::move(config)) {
+  std::error_code ignored;
+  std::filesystem::create_directories(config_.directory / "pulled", ignored);
+  std::filesystem::permissions(config_.directory, std::filesystem::perms::owner_all, ignored);
+  std::filesystem::remove_all(workplace(), ignored);
+}
+
+Started<UnpackedImage> ImageCache::get(const std::string& reference) {
+  const auto parsed = parse_image_reference(reference);
+  if (!parsed) return problem("ImageInvalid", parsed.error().message);
+  const std::lock_guard lock(mutex_);
+  return parsed->is_remote ? get_remote(*parsed) : get_local(*parsed);
+}
+
+Started<UnpackedImage> ImageCache::get_local(const ImageReference& reference) {
+  const auto manifest = find_manifest(config_.layout_dir / reference.name, reference);
+  if (!manifest) return tl::unexpected(manifest.error());
+  return unpack(*manifest);
+}
+
+// The layout is kept until it is unpacked, and then only what its reference meant.
+Started<UnpackedImage> ImageCache::get_remote(const ImageReference& reference) {
+  const std::filesystem::path note =
+      config_.directory / "pulled" / file_name_of(std::string_view(reference.name));
+  const auto digest = shim::read_file(AT_FDCWD, note.c_str(), 256);
+  if (digest && is_digest(*digest)) {
+    auto image = load(place_of(*digest));
+    if (image) return image;
+  }
+  const Workplace place(workplace());
+  const auto layout = pull(reference);
+  if (!layout) return tl::unexpected(layout.error());
+  const auto manifest = find_manifest(*layout, {.tag = std::string(kOwnTag)});
+  if (!manifest) return tl::unexpected(manifest.error());
+  auto image = unpack(*manifest);
+  if (image) {
+    static_cast<void>(
+        shim::write_file(AT_FDCWD, note.c_str(), manifest->digest, shim::Durable::Yes));
+  }
+  return image;
+}
+
+Started<std::filesystem::path> ImageCache::pull(const ImageReference& reference) {
+  const auto layout = workplace() / "layout";
+  const auto pulled = run_tool(
+      "skopeo",
+      {"copy", "--quiet", reference.name, fmt::format("oci:{}:{}", layout.string(), kOwnTag)},
+      kPullTime, "ImagePullFailed");
+  if (!pulled) return tl::unexpected(pulled.error());
+  return layout;
+}
+
+Started<ImageCache::Manifest> ImageCache::find_manifest(const std::filesystem::path& layout,
+                                                        const ImageReference& reference) const {
+  if (::access((layout / "index.json").c_str(), R_OK) != 0) {
+    return problem("ImageNotFound", fmt::format("there is no OCI layout at {}", layout.string()));
+  }
+  const auto index = read_tree(layout / "index.json");
+  if (!index) return tl::unexpected(index.error());
+  const codec::Tree* chosen = choose(*index, reference);
+  if (chosen == nullptr) {
+    const std::string& wanted = reference.digest.empty() ? reference.tag : reference.digest;
+    return problem("ImageNotFound", fmt::format("{} has no image {}", layout.string(), wanted));
+  }
+  // An image for several platforms is an index of its own.
+  Started<codec::Tree> inner = codec::Tree{};
+  if (is_index(*chosen)) {
+    const std::string digest = json::text_at(*chosen, {"digest"});
+    if (!is_digest(digest)) return problem("ImageInvalid", "a digest that is none");
+    inner = read_tree(blob(layout, digest));
+    if (!inner) return tl::unexpected(inner.error());
+    chosen = nullptr;
+    if (const codec::Tree* manifests = json::member(*inner, "manifests")) {
+      const auto at =
+          std::find_if(manifests->children.begin(), manifests->children.end(), is_for_this_machine);
+      if (at != manifests->children.end()) chosen = &*at;
+    }
+    if (chosen == nullptr) return problem("ImageNotFound", "there is none for this machine");
+  }
+  Manifest manifest{layout, json::text_at(*chosen, {"digest"}), json::text_at(*chosen, {"size"}),
+                    json::text_at(*chosen, {"mediaType"})};
+  if (!is_digest(manifest.digest)) return problem("ImageInvalid", "a digest that is none");
+  return manifest;
+}
+
+Started<UnpackedImage> ImageCache::unpack(const Manifest& manifest) {
+  const std::filesystem::path place = place_of(manifest.digest);
+  if (::access((place / "config.json").c_str(), R_OK) == 0) return load(place);
+  const std::filesystem::path work = workplace() / "unpacking";
+  const Workplace clean(work);
+  const auto unpacked = unpack_into(manifest, work);
+  if (!unpacked) return tl::unexpected(unpacked.error());
+  const auto image = load(work / "bundle");  // before it counts as good
+  if (!image) return image;
+  sync(work);
+  std::error_code error;
+  std::filesystem::rename(work / "bundle", place, error);
+  // Another cache may have been faster: what it has is the same.
+  return load(place);
+}
+
+// Through a layout of our own that holds just this manifest: whatever happens to tags meanwhile, it
+// is this digest that is unpacked, and umoci checks all that it reads against it.
+Started<void> ImageCache::unpack_into(const Manifest& manifest, const std::filesystem::path& work) {
+  const auto layout = work / "layout";
+  std::error_code error;
+  std::filesystem::create_directory(layout, error);
+  std::filesystem::create_directory_symlink(std::filesystem::absolute(manifest.layout) / "blobs",
+                                            layout / "blobs", error);
+  const std::string index = json::object(
+      {{"schemaVersion", "2"},
+       {"manifests",
+        json::list({json::object(
+            {{"mediaType", json::text(manifest.media_type)},
+             {"digest", json::text(manifest.digest)},
+             {"size", manifest.size},
+             {"annotations", json::object({{kTagAnnotation, json::text(kOwnTag)}})}})})}});
+  const bool written =
+      shim::write_file(AT_FDCWD, (layout / "index.json").c_str(), index, shim::Durable::No) &&
+      shim::write_file(AT_FDCWD, (layout / "oci-layout").c_str(),
+                       R"({"imageLayoutVersion":"1.0.0"})", shim::Durable::No);
+  if (error || !written) return problem("StorageFailed", "cannot write to " + work.string());
+  return run_tool("umoci",
+                  {"unpack", "--image", fmt::format("{}:{}", layout.string(), kOwnTag),
+                   (work / "bundle").string()},
+                  kUnpackTime, "ImageInvalid");
+}
+
+std::filesystem::path ImageCache::place_of(const std::string& digest) const {
+  return config_.directory / ("sha256-" + digest.substr(7));
+}
+
+std::filesystem::path ImageCache::workplace() const {
+  return config_.directory / (".work-" + config_.owner);
+}
+
+}  // namespace berth::runtime

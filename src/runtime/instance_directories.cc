@@ -1,0 +1,82 @@
+#include "runtime/instance_directories.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+
+#include "runtime/run_directory.h"
+#include "runtime/shim/files.h"
+
+namespace berth::runtime {
+namespace {
+
+Started<void> failed(const std::filesystem::path& path) {
+  return tl::unexpected(model::Problem{
+      .reason = "StorageFailed",
+      .message = fmt::format("cannot make {}: {}", path.string(), std::strerror(errno))});
+}
+
+Started<void> make_directory(const std::filesystem::path& path, mode_t mode,
+                             const std::optional<shim::User>& owner) {
+  if (::mkdir(path.c_str(), mode) != 0 && errno != EEXIST) return failed(path);
+  if (!owner) return {};
+  const shim::Fd directory(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+  if (!directory.is_open() || ::fchown(directory.get(), owner->uid, owner->gid) != 0) {
+    return failed(path);
+  }
+  return {};
+}
+
+}  // namespace
+
+bool is_root() { return ::geteuid() == 0; }
+
+std::optional<shim::User> user_of(const model::InstanceSpec& spec) {
+  if (!is_root()) return std::nullopt;
+  return shim::User{spec.uid, spec.gid};
+}
+
+Started<InstanceDirectories> make_instance_directories(const MachineConfig& config,
+                                                       const model::InstanceSpec& spec) {
+  const std::string name = file_name_of(spec.key);
+  const auto& base = config.state_dir;
+  const InstanceDirectories directories{base / "storage" / name, base / "state" / name,
+                                        base / "logs" / name};
+  const auto owner = user_of(spec);
+  struct Wanted {
+    std::filesystem::path path;
+    mode_t mode;
+    std::optional<shim::User> owner;
+  };
+  // Passable, so that the instances' users come to what is theirs; the rest is for the agent.
+  const Wanted all[] = {{base / "storage", 0711, {}},     {base / "state", 0711, {}},
+                        {base / "logs", 0700, {}},        {directories.storage, 0700, owner},
+                        {directories.state, 0700, owner}, {directories.logs, 0700, {}}};
+  for (const Wanted& wanted : all) {
+    const auto made = make_directory(wanted.path, wanted.mode, wanted.owner);
+    if (!made) return tl::unexpected(made.error());
+  }
+  return directories;
+}
+
+std::map<std::string, std::string> variables_of(const model::InstanceSpec& spec,
+                                                const std::string& node) {
+  std::map<std::string, std::string> variables = spec.item.env;
+  variables["BERTH_ITEM"] = spec.key.item.value();
+  variables["BERTH_SUBJECT"] = spec.key.subject.value();
+  variables["BERTH_INSTANCE"] = std::to_string(spec.key.index);
+  variables["BERTH_NODE"] = node;
+  return variables;
+}
+
+std::vector<std::string> to_environment(const std::map<std::string, std::string>& variables) {
+  std::vector<std::string> environment;
+  for (const auto& [name, value] : variables) environment.push_back(name + "=" + value);
+  return environment;
+}
+
+}  // namespace berth::runtime

@@ -1,0 +1,39 @@
+#pragma once
+
+#include <filesystem>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "model/instance.h"
+#include "runtime/runtimes.h"
+#include "runtime/shim/launch.h"
+#include "runtime/supervisor.h"
+
+namespace berth::runtime {
+
+// What an instance keeps over its runs.
+struct InstanceDirectories {
+  std::filesystem::path storage;
+  std::filesystem::path state;
+  std::filesystem::path logs;
+};
+
+// Makes those that are not there, for the instance's user only.
+Started<InstanceDirectories> make_instance_directories(const MachineConfig& config,
+                                                       const model::InstanceSpec& spec);
+
+// The user to run as; nullopt if we are not root and cannot be anybody else.
+std::optional<shim::User> user_of(const model::InstanceSpec& spec);
+
+bool is_root();
+
+// The item's variables, and those that tell an instance who it is.
+std::map<std::string, std::string> variables_of(const model::InstanceSpec& spec,
+                                                const std::string& node);
+
+std::vector<std::string> to_environment(const std::map<std::string, std::string>& variables);
+
+inline constexpr char kUsualPath[] = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
+
+}  // namespace berth::runtime

@@ -1,0 +1,42 @@
+#include "runtime/leftovers.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <signal.h>
+
+#include <algorithm>
+#include <string>
+#include <string_view>
+
+#include "runtime/process/process_table.h"
+#include "runtime/shim/files.h"
+#include "runtime/shim/oci.h"
+
+namespace berth::runtime {
+namespace {
+
+// A number can be another process's by now; the mark in its environment cannot.
+bool is_marked(pid_t pid, const std::string& mark) {
+  const std::string path = fmt::format("/proc/{}/environ", pid);
+  const auto environment = shim::read_file(AT_FDCWD, path.c_str(), 4 << 20);
+  return environment && ('\0' + *environment).find('\0' + mark + '\0') != std::string::npos;
+}
+
+}  // namespace
+
+void end_leftovers(const shim::Launch& launch) {
+  if (launch.is_container()) {
+    static_cast<void>(shim::oci_delete(launch));
+    return;
+  }
+  const std::string prefix = std::string(kRunVariable) + "=";
+  const auto mark = std::find_if(launch.env.begin(), launch.env.end(), [&](const auto& variable) {
+    return variable.starts_with(prefix);
+  });
+  if (mark == launch.env.end()) return;
+  for (const ProcessFigures& process : read_processes()) {
+    if (is_marked(process.pid, *mark)) ::kill(process.pid, SIGKILL);
+  }
+}
+
+}  // namespace berth::runtime

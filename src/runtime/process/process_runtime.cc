@@ -1,0 +1,153 @@
+#include "runtime/process/process_runtime.h"
+
+#include <fmt/format.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <set>
+#include <utility>
+
+#include "runtime/exec_session.h"
+#include "runtime/instance_directories.h"
+#include "runtime/leftovers.h"
+#include "runtime/platform.h"
+#include "runtime/process/process_table.h"
+
+namespace berth::runtime {
+namespace {
+
+constexpr std::uint64_t kOpenFiles = 65'536;
+
+model::RuntimeId own_id() {
+  return model::RuntimeId{model::to_string(model::RuntimeType::Process)};
+}
+
+const model::CommandImage* command_of(const model::InstanceSpec& spec) {
+  if (spec.image >= spec.item.images.size()) return nullptr;
+  const auto* image = std::get_if<model::CommandImage>(&spec.item.images[spec.image].form);
+  return image != nullptr && !image->argv.empty() ? image : nullptr;
+}
+
+std::uint64_t data_limit_of(const model::Item& item) {
+  if (item.skip_resource_limits || !item.quotas.ram) return 0;
+  return static_cast<std::uint64_t>(std::max(std::int64_t{0}, item.quotas.ram->count()));
+}
+
+Error not_running(const model::InstanceKey& key) {
+  return not_found(fmt::format("{} does not run here", to_string(key)));
+}
+
+}  // namespace
+
+ProcessRuntime::ProcessRuntime(MachineConfig config, RunListener& listener)
+    : config_(std::move(config)),
+      described_{.id = own_id(),
+                 .type = model::RuntimeType::Process,
+                 .platform = platform_of_machine(),
+                 .ready = model::Readiness::Unknown,
+                 .message = "not probed yet"},
+      supervisor_({own_id(), config_.state_dir, config_.shim}, listener) {}
+
+model::Runtime ProcessRuntime::describe() const {
+  const std::lock_guard lock(mutex_);
+  return described_;
+}
+
+model::Runtime ProcessRuntime::probe() {
+  const bool has_shim = ::access(config_.shim.c_str(), X_OK) == 0;
+  const std::string why = has_shim ? "" : std::strerror(errno);
+  const std::lock_guard lock(mutex_);
+  described_.ready = has_shim ? model::Readiness::Ready : model::Readiness::NotReady;
+  described_.message = has_shim ? "" : fmt::format("cannot run {}: {}", config_.shim.string(), why);
+  return described_;
+}
+
+Started<void> ProcessRuntime::start(const model::InstanceSpec& spec, const model::RunId& run) {
+  return supervisor_.start({spec.key, run, spec.item.type, spec.item.version},
+                           [&](const RunDirectory&) { return prepare(spec, run); });
+}
+
+Started<shim::Launch> ProcessRuntime::prepare(const model::InstanceSpec& spec,
+                                              const model::RunId& run) const {
+  const model::CommandImage* image = command_of(spec);
+  if (image == nullptr) {
+    return tl::unexpected(model::Problem{"ImageInvalid", "the image is no command"});
+  }
+  const auto directories = make_instance_directories(config_, spec);
+  if (!directories) return tl::unexpected(directories.error());
+  std::map<std::string, std::string> variables = variables_of(spec, config_.agent_id);
+  variables.try_emplace("PATH", kUsualPath);
+  variables["BERTH_STORAGE"] = directories->storage.string();
+  variables["BERTH_STATE"] = directories->state.string();
+  variables[kRunVariable] = fmt::format("{}/{}/{}", file_name_of(config_.agent_id),
+                                        file_name_of(spec.key), file_name_of(run));
+  shim::Launch launch{.argv = image->argv,
+                      .env = to_environment(variables),
+                      .directory = directories->storage.string(),
+                      .user = user_of(spec),
+                      .open_files = kOpenFiles,
+                      .data_bytes = data_limit_of(spec.item),
+                      .log_directory = directories->logs.string(),
+                      .log_bytes = config_.logs.bytes,
+                      .log_files = config_.logs.files};
+  launch.argv.insert(launch.argv.end(), spec.item.args.begin(), spec.item.args.end());
+  return launch;
+}
+
+void ProcessRuntime::stop(const model::InstanceKey& key, const model::RunId& run, Duration grace) {
+  supervisor_.stop(key, run, grace);
+}
+
+void ProcessRuntime::forget(const model::InstanceKey& key, const model::RunId& run) {
+  supervisor_.forget(key, run);
+}
+
+Result<void> ProcessRuntime::pause(const model::InstanceKey& key) {
+  return signal_group(key, SIGSTOP);
+}
+
+Result<void> ProcessRuntime::resume(const model::InstanceKey& key) {
+  return signal_group(key, SIGCONT);
+}
+
+// While its shim lives and has not told its end, the number is the program's.
+Result<void> ProcessRuntime::signal_group(const model::InstanceKey& key, int number) {
+  const auto run = supervisor_.find(key);
+  if (!run || run->program <= 1) return not_running(key);
+  if (::kill(-run->program, number) != 0) return not_running(key);
+  return {};
+}
+
+std::map<model::InstanceKey, Consumption> ProcessRuntime::measure() {
+  std::map<pid_t, model::InstanceKey> keys;
+  std::set<pid_t> shims;
+  for (const LiveRun& run : supervisor_.live()) {
+    keys.emplace(run.shim, run.record.found.key);
+    shims.insert(run.shim);
+  }
+  std::map<model::InstanceKey, Consumption> measured;
+  if (shims.empty()) return measured;
+  for (const auto& [shim, used] : consumption_below(read_processes(), shims)) {
+    Consumption& sum = measured[keys.at(shim)];
+    sum.cpu_time += used.cpu_time;
+    sum.ram += used.ram;
+  }
+  return measured;
+}
+
+Result<std::unique_ptr<ExecSession>> ProcessRuntime::exec(const model::InstanceKey& key,
+                                                          const ExecRequest& request,
+                                                          ExecListener listener) {
+  const auto run = supervisor_.find(key);
+  const auto launch = run ? run->directory.launch() : std::nullopt;
+  if (!launch) return not_running(key);
+  return open_session({.program = {.argv = request.command,
+                                   .env = launch->env,
+                                   .directory = launch->directory,
+                                   .user = launch->user}},
+                      request, std::move(listener));
+}
+
+}  // namespace berth::runtime

@@ -1,0 +1,41 @@
+#pragma once
+
+#include <mutex>
+
+#include "runtime/runtime.h"
+#include "runtime/runtimes.h"
+#include "runtime/supervisor.h"
+
+namespace berth::runtime {
+
+// Instances are plain processes of the machine, each in a session and with a user of its own. Works
+// without root; then they are ours.
+class ProcessRuntime final : public Runtime {
+ public:
+  ProcessRuntime(MachineConfig config, RunListener& listener);
+
+  model::Runtime describe() const override;
+  model::Runtime probe() override;
+  Result<std::vector<model::FoundRun>> list() override { return supervisor_.list(); }
+  tl::expected<void, model::Problem> start(const model::InstanceSpec& spec,
+                                           const model::RunId& run) override;
+  void stop(const model::InstanceKey& key, const model::RunId& run, Duration grace) override;
+  void forget(const model::InstanceKey& key, const model::RunId& run) override;
+  Result<void> pause(const model::InstanceKey& key) override;
+  Result<void> resume(const model::InstanceKey& key) override;
+  std::map<model::InstanceKey, Consumption> measure() override;
+  Result<std::unique_ptr<ExecSession>> exec(const model::InstanceKey& key,
+                                            const ExecRequest& request,
+                                            ExecListener listener) override;
+
+ private:
+  Started<shim::Launch> prepare(const model::InstanceSpec& spec, const model::RunId& run) const;
+  Result<void> signal_group(const model::InstanceKey& key, int number);
+
+  const MachineConfig config_;
+  mutable std::mutex mutex_;
+  model::Runtime described_;
+  Supervisor supervisor_;
+};
+
+}  // namespace berth::runtime

@@ -1,0 +1,138 @@
+#include "runtime/process/process_runtime.h"
+
+#include <gmock/gmock.h>
+#include <signal.h>
+
+#include <fstream>
+
+#include "runtime/conformance.h"
+#include "runtime/process/process_table.h"
+#include "runtime/run_directory.h"
+
+namespace berth::runtime {
+namespace {
+
+using testing::ElementsAre;
+
+model::InstanceSpec command(std::vector<std::string> argv) {
+  model::InstanceSpec spec;
+  spec.key = {model::ItemId{"item"}, model::SubjectId{"subject"}, 0};
+  spec.item.id = spec.key.item;
+  spec.item.version = "1.0.0";
+  spec.item.images.push_back({.form = model::CommandImage{std::move(argv)}});
+  spec.runtime = model::RuntimeId{"process"};
+  spec.uid = ::geteuid();
+  spec.gid = ::getegid();
+  return spec;
+}
+
+model::InstanceSpec script(const std::string& text) {
+  return command({"/bin/busybox", "sh", "-c", text});
+}
+
+std::string why_not() {
+  return std::filesystem::exists("/bin/busybox") ? "" : "there is no /bin/busybox";
+}
+
+INSTANTIATE_TEST_SUITE_P(Process, RuntimeConformance,
+                         testing::Values(RuntimeUnderTest{
+                             .type = model::RuntimeType::Process,
+                             .why_not = why_not,
+                             .script = script,
+                             .broken = [] { return command({"/bin/no such file"}); }}),
+                         testing::PrintToStringParamName());
+
+class ProcessRuntimeTest : public RuntimeTest {
+ protected:
+  ProcessRuntimeTest() { open(model::RuntimeType::Process); }
+};
+
+TEST_F(ProcessRuntimeTest, AppendsTheArgumentsOfTheItem) {
+  auto spec = command({"/bin/busybox", "echo", "one"});
+  spec.item.args = {"two  three", ""};
+  start(spec);
+  EXPECT_EQ(wait_for_exit(spec), 0);
+  EXPECT_THAT(output(spec), ElementsAre("O:one two  three "));
+}
+
+TEST_F(ProcessRuntimeTest, RunsInItsStorageAndFindsProgramsInItsPath) {
+  const auto spec = command({"busybox", "pwd"});
+  start(spec);
+  EXPECT_EQ(wait_for_exit(spec), 0);
+  EXPECT_THAT(
+      output(spec),
+      ElementsAre("O:" + (config_.state_dir / "storage" / file_name_of(spec.key)).string()));
+}
+
+TEST_F(ProcessRuntimeTest, EndsWhatTheProgramLeftBehindWhereverItWent) {
+  const auto spec = script("setsid sleep 1000 & echo $!; setsid sleep 1000 & echo $!");
+  start(spec);
+  EXPECT_EQ(wait_for_exit(spec), 0);
+  for (const std::string& line : output(spec)) {
+    EXPECT_TRUE(eventually([&] { return ::kill(std::stoi(line.substr(2)), 0) != 0; })) << line;
+  }
+}
+
+TEST_F(ProcessRuntimeTest, LimitsItsMemoryAndCoreDumps) {
+  auto spec = script("ulimit -d; ulimit -c");
+  spec.item.quotas.ram = Bytes(64 << 20);
+  start(spec);
+  EXPECT_EQ(wait_for_exit(spec), 0);
+  EXPECT_THAT(output(spec), ElementsAre("O:65536", "O:0"));
+}
+
+TEST_F(ProcessRuntimeTest, AnImageThatIsNoCommandIsAProblem) {
+  auto spec = command({"x"});
+  spec.item.images[0].form = model::OciImage{"x:y"};
+  const auto started = runtime().start(spec, run(0));
+  ASSERT_FALSE(started);
+  EXPECT_EQ(started.error().reason, "ImageInvalid");
+}
+
+TEST_F(ProcessRuntimeTest, WithoutTheShimItIsNotReady) {
+  close();
+  config_.shim = "/nowhere/berth-shim";
+  open(model::RuntimeType::Process);
+  EXPECT_EQ(runtime().probe().ready, model::Readiness::NotReady);
+  EXPECT_THAT(runtime().describe().message, testing::HasSubstr("/nowhere/berth-shim"));
+  EXPECT_FALSE(runtime().start(script("exit 0"), run(0)));
+}
+
+TEST_F(ProcessRuntimeTest, TheShimIsSmall) {
+  const auto spec = script("echo ready; sleep 1000");
+  start(spec);
+  wait_for_output(spec, "O:ready");
+  const auto shim = RunDirectory(run_directory(spec)).pid(shim::kShimFile);
+  for (const ProcessFigures& process : read_processes()) {
+    if (process.pid != shim) continue;
+    EXPECT_LT(process.resident, Bytes(2 << 20));
+  }
+}
+
+TEST(ProcessTable, ReadsWhateverAProcessIsCalled) {
+  const auto figures = parse_stat(
+      "42 (a) R (b\n) S 7 42 42 0 -1 4194304 100 0 0 0 30 20 10 5 20 0 1 0 100 1000 3 "
+      "18446744073709551615\n");
+  ASSERT_TRUE(figures);
+  EXPECT_EQ(figures->pid, 42);
+  EXPECT_EQ(figures->parent, 7);
+  EXPECT_EQ(figures->own_time, std::chrono::milliseconds(500));
+  EXPECT_EQ(figures->children_time, std::chrono::milliseconds(150));
+  EXPECT_FALSE(parse_stat("42 (x) S 1"));
+  EXPECT_FALSE(parse_stat(""));
+}
+
+TEST(ProcessTable, SumsUpAllThatIsBelowAProcess) {
+  const std::chrono::milliseconds ms(1);
+  const std::vector<ProcessFigures> processes{{10, 1, 100 * ms, 3 * ms, Bytes(1000)},
+                                              {11, 10, 10 * ms, 2 * ms, Bytes(10)},
+                                              {12, 11, 20 * ms, 0 * ms, Bytes(20)},
+                                              {13, 1, 50 * ms, 0 * ms, Bytes(50)}};
+  const auto sums = consumption_below(processes, {10});
+  ASSERT_EQ(sums.size(), 1U);
+  EXPECT_EQ(sums.at(10).cpu_time, 35 * ms);
+  EXPECT_EQ(sums.at(10).ram, Bytes(30));
+}
+
+}  // namespace
+}  // namespace berth::runtime

@@ -1,0 +1,35 @@
+#pragma once
+
+#include <sys/types.h>
+
+#include <chrono>
+#include <map>
+#include <optional>
+#include <set>
+#include <string_view>
+#include <vector>
+
+#include "base/quantity.h"
+#include "runtime/runtime.h"
+
+namespace berth::runtime {
+
+// What the kernel says of a process.
+struct ProcessFigures {
+  pid_t pid = 0;
+  pid_t parent = 0;
+  std::chrono::microseconds own_time{};
+  std::chrono::microseconds children_time{};  // of those it has waited for
+  Bytes resident;
+};
+
+// The content of /proc/PID/stat. The name in it may hold anything, parentheses and newlines too.
+std::optional<ProcessFigures> parse_stat(std::string_view text);
+
+std::vector<ProcessFigures> read_processes();
+
+// What all processes below each of these have used together, those that have ended too.
+std::map<pid_t, Consumption> consumption_below(const std::vector<ProcessFigures>& processes,
+                                               const std::set<pid_t>& roots);
+
+}  // namespace berth::runtime

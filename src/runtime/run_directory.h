@@ -1,0 +1,76 @@
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "model/ids.h"
+#include "model/run.h"
+#include "runtime/shim/launch.h"
+
+// What is kept of runs on the disk: runs/KEY/EPOCH-NUMBER-ATTEMPT/ below the agent's state
+// directory.
+namespace berth::runtime {
+
+// What a run's directory says of it.
+struct RunRecord {
+  model::FoundRun found;
+  model::RuntimeId runtime;
+  std::string boot;  // of the machine, when it was started
+
+  friend bool operator==(const RunRecord&, const RunRecord&) = default;
+};
+
+std::string encode(const RunRecord& record);
+std::optional<RunRecord> decode_run_record(std::string_view bytes);
+
+// A name for a file: no separators, no dots at its beginning, not too long; different texts have
+// different names.
+std::string file_name_of(std::string_view text);
+std::string file_name_of(const model::InstanceKey& key);
+std::string file_name_of(const model::RunId& run);
+
+// Tells the machine's boots apart.
+std::string boot_of_machine();
+
+// One run's directory; it may be gone any time.
+class RunDirectory {
+ public:
+  RunDirectory(const std::filesystem::path& state_dir, const model::InstanceKey& key,
+               const model::RunId& run);
+  explicit RunDirectory(std::filesystem::path path) : path_(std::move(path)) {}
+
+  // All that there are.
+  static std::vector<RunDirectory> all(const std::filesystem::path& state_dir);
+  static std::vector<RunDirectory> of(const std::filesystem::path& state_dir,
+                                      const model::InstanceKey& key);
+
+  const std::filesystem::path& path() const { return path_; }
+
+  Result<void> create(const RunRecord& record) const;
+  Result<void> write(const char* name, std::string_view content) const;
+  std::optional<std::string> read(const char* name, std::size_t limit) const;
+  bool has(const char* name) const;
+  void erase(const char* name) const;
+
+  std::optional<RunRecord> record() const;
+  std::optional<shim::Launch> launch() const;
+  std::optional<shim::Ending> ending() const;
+  std::optional<pid_t> pid(const char* name) const;
+  std::filesystem::file_time_type ended_at() const;
+
+  // Whether its shim lives.
+  bool is_supervised() const;
+
+  // Takes it away, unless its shim lives. A shim that is only just starting will not start
+  // anything.
+  void remove() const;
+
+ private:
+  std::filesystem::path path_;
+};
+
+}  // namespace berth::runtime

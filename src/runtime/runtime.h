@@ -1,0 +1,105 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "base/time.h"
+#include "model/instance.h"
+#include "model/run.h"
+#include "model/runtime.h"
+
+// How instances are really run on this machine.
+namespace berth::runtime {
+
+// What a runtime tells, from any of its threads. Must return quickly.
+class RunListener {
+ public:
+  virtual ~RunListener() = default;
+
+  // The run is over, by itself or because it was stopped. Told exactly once per run, in the order
+  // in which it happened. `problem` is set where more is known than the code (OutOfMemory).
+  virtual void exited(const model::InstanceKey& key, const model::RunId& run,
+                      std::int32_t exit_code, const model::Problem& problem) = 0;
+};
+
+// What an instance has used: processor time since its start, and memory now.
+struct Consumption {
+  std::chrono::microseconds cpu_time{};
+  Bytes ram;
+};
+
+// A program that runs inside of an instance, connected to a caller.
+class ExecSession {
+ public:
+  virtual ~ExecSession() = default;  // kills what still runs
+
+  virtual Result<void> write(std::string_view input) = 0;
+  virtual void close_input() = 0;
+  virtual void resize(std::uint16_t rows, std::uint16_t columns) = 0;
+};
+
+struct ExecRequest {
+  std::vector<std::string> command;
+  bool terminal = false;
+  std::uint16_t rows = 24;
+  std::uint16_t columns = 80;
+};
+
+struct ExecListener {
+  std::function<void(std::string_view output, bool from_stderr)> output;
+  std::function<void(std::int32_t exit_code)> ended;  // the last call
+};
+
+// One way of running instances. Its methods may block, and may be called by several threads at once
+// for different instances; calls for one instance come one after the other. What it starts outlives
+// it: another life of the agent finds it again by `list`.
+class Runtime {
+ public:
+  virtual ~Runtime() = default;
+
+  // What it is and offers, with the readiness that was found out last; see `probe`.
+  virtual model::Runtime describe() const = 0;
+
+  // Tries whether instances can be started here, and says why not.
+  virtual model::Runtime probe() = 0;
+
+  // All runs that are running or whose end has not been told yet. From now on their ends are told,
+  // always by another thread than the caller's, and none while this lists: a run in the list has
+  // not been told of, and one that has been is not in it. The listener must not wait for the
+  // caller.
+  virtual Result<std::vector<model::FoundRun>> list() = 0;
+
+  // Returns when it runs; its program may end right after. The problem's reason is a token.
+  virtual tl::expected<void, model::Problem> start(const model::InstanceSpec& spec,
+                                                   const model::RunId& run) = 0;
+
+  // Ends a run, or a start that is under way: politely, and after `grace` finally. Does not wait;
+  // the listener is told when it is over, at once if there is no such run.
+  virtual void stop(const model::InstanceKey& key, const model::RunId& run, Duration grace) = 0;
+
+  // The end of this run has been taken in for good. Without it the end is told to the next life of
+  // the agent once more, unless it was stopped or the instance has been started again since.
+  virtual void forget(const model::InstanceKey& key, const model::RunId& run) {
+    static_cast<void>(key);
+    static_cast<void>(run);
+  }
+
+  virtual Result<void> pause(const model::InstanceKey& key) = 0;
+  virtual Result<void> resume(const model::InstanceKey& key) = 0;
+
+  virtual std::map<model::InstanceKey, Consumption> measure() = 0;
+
+  virtual Result<std::unique_ptr<ExecSession>> exec(const model::InstanceKey& key,
+                                                    const ExecRequest& request,
+                                                    ExecListener listener) = 0;
+};
+
+}  // namespace berth::runtime

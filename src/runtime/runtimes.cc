@@ -1,0 +1,44 @@
+#include "runtime/runtimes.h"
+
+#include <sys/stat.h>
+
+#include "runtime/container/container_runtime.h"
+#include "runtime/process/process_runtime.h"
+
+namespace berth::runtime {
+namespace {
+
+// Shims have a working directory of their own.
+std::filesystem::path from_root(const std::filesystem::path& path) {
+  std::error_code error;
+  return path.is_absolute() ? path : std::filesystem::current_path(error) / path;
+}
+
+}  // namespace
+
+std::vector<std::unique_ptr<Runtime>> make_runtimes(const MachineConfig& config,
+                                                    const std::vector<model::RuntimeType>& types,
+                                                    RunListener& listener) {
+  MachineConfig machine = config;
+  machine.state_dir = from_root(config.state_dir);
+  machine.image_dir = from_root(config.image_dir);
+  machine.shim = from_root(config.shim);
+  ::mkdir(machine.state_dir.c_str(), 0711);
+  ::mkdir((machine.state_dir / "runs").c_str(), 0700);
+  std::vector<std::unique_ptr<Runtime>> runtimes;
+  for (const model::RuntimeType type : types) {
+    switch (type) {
+      case model::RuntimeType::Process:
+        runtimes.push_back(std::make_unique<ProcessRuntime>(machine, listener));
+        break;
+      case model::RuntimeType::Runc:
+      case model::RuntimeType::Crun:
+        runtimes.push_back(std::make_unique<ContainerRuntime>(machine, type, listener));
+        break;
+      default: break;
+    }
+  }
+  return runtimes;
+}
+
+}  // namespace berth::runtime

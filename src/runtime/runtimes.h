@@ -1,0 +1,43 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "model/ids.h"
+#include "model/runtime.h"
+#include "runtime/runtime.h"
+
+// The runtimes of this machine, and where they keep what outlives the agent.
+namespace berth::runtime {
+
+// How much of an instance's output is kept: `files` files of at most `bytes` each.
+struct LogLimits {
+  std::uint64_t bytes = 10 << 20;
+  std::uint32_t files = 5;
+};
+
+struct MachineConfig {
+  // Below it: runs/ logs/ storage/ state/ images/. It is made if it is not there; instances run as
+  // users of their own must be able to pass through it (mode 0711).
+  std::filesystem::path state_dir;
+  std::string agent_id;                  // of this node; several agents may share a machine
+  std::filesystem::path shim;            // the program berth-shim
+  std::int64_t dmips_per_core = 10'000;  // what a whole core is, for limits on the processor
+  std::filesystem::path image_dir;       // where relative references to OCI layouts begin
+  LogLimits logs;
+};
+
+// One of each type, in this order; its id is the name of the type. Types that have no runtime here
+// yet are left out.
+std::vector<std::unique_ptr<Runtime>> make_runtimes(const MachineConfig& config,
+                                                    const std::vector<model::RuntimeType>& types,
+                                                    RunListener& listener);
+
+// Where the output of an instance is, over all its runs; see runtime/logs.h.
+std::filesystem::path log_directory(const std::filesystem::path& state_dir,
+                                    const model::InstanceKey& key);
+
+}  // namespace berth::runtime

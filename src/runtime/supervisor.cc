@@ -1,0 +1,400 @@
+#include "runtime/supervisor.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <cstring>
+#include <string>
+#include <string_view>
+
+#include "base/check.h"
+#include "runtime/leftovers.h"
+#include "runtime/shim/spawn.h"
+
+namespace berth::runtime {
+namespace {
+
+constexpr std::int32_t kLostCode = 137;           // as if killed, which it most likely was
+constexpr std::chrono::seconds kAnswerTime{200};  // more than the shim allows itself
+constexpr std::size_t kAnswerBytesMax = 70 << 10;
+
+model::Problem start_problem(std::string message) {
+  return {.reason = "StartFailed", .message = std::move(message)};
+}
+
+// Without the whitespace at its end, and not longer than people read.
+std::string as_message(std::string_view text) {
+  while (!text.empty() && (text.back() == '\n' || text.back() == ' ')) text.remove_suffix(1);
+  if (text.size() > 1000) text.remove_prefix(text.size() - 1000);
+  return std::string(text);
+}
+
+// All that comes until the shim closes its end, which it does when the program runs.
+std::string read_answer(int fd) {
+  const auto until = std::chrono::steady_clock::now() + kAnswerTime;
+  std::string answer;
+  char part[4096];
+  while (answer.size() < kAnswerBytesMax) {
+    const auto left =
+        std::chrono::ceil<std::chrono::milliseconds>(until - std::chrono::steady_clock::now());
+    if (left.count() <= 0) break;
+    pollfd source{fd, POLLIN, 0};
+    if (::poll(&source, 1, static_cast<int>(left.count())) <= 0) continue;
+    const ssize_t got = ::read(fd, part, sizeof part);
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0) break;
+    answer.append(part, static_cast<std::size_t>(got));
+  }
+  return answer;
+}
+
+Started<void> parse_answer(std::string_view answer) {
+  const std::size_t first = answer.find('\n');
+  if (answer.substr(0, first) == shim::kStarted) return {};
+  const std::size_t second = first == std::string_view::npos ? first : answer.find('\n', first + 1);
+  if (second == std::string_view::npos) {
+    return tl::unexpected(start_problem("the supervisor did not answer"));
+  }
+  return tl::unexpected(
+      model::Problem{.reason = std::string(answer.substr(first + 1, second - first - 1)),
+                     .message = as_message(answer.substr(second + 1))});
+}
+
+Started<void> run_shim(const std::filesystem::path& shim, const RunDirectory& directory) {
+  auto answer = shim::make_pipe();
+  if (!answer) return tl::unexpected(start_problem("no pipe"));
+  const shim::Spawned spawned = shim::spawn({.argv = {shim.string(), directory.path().string()},
+                                             .env = shim::own_environment(),
+                                             .output = answer->write.get()});
+  if (!spawned.is_running()) return tl::unexpected(start_problem(spawned.error));
+  answer->write.reset();
+  while (::waitpid(spawned.pid, nullptr, 0) < 0 && errno == EINTR) {
+  }
+  return parse_answer(read_answer(answer->read.get()));
+}
+
+}  // namespace
+
+Supervisor::Supervisor(Config config, RunListener& listener)
+    : config_(std::move(config)),
+      listener_(listener),
+      boot_(boot_of_machine()),
+      epoll_(::epoll_create1(EPOLL_CLOEXEC)),
+      wake_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
+  CHECK(epoll_.is_open() && wake_.is_open(), "no descriptors to wait with");
+  epoll_event event{.events = EPOLLIN, .data = {.u64 = 0}};
+  CHECK(::epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, wake_.get(), &event) == 0, "epoll takes eventfds");
+  thread_ = std::thread([this] { wait_for_ends(); });
+}
+
+Supervisor::~Supervisor() {
+  {
+    const std::lock_guard lock(mutex_);
+    closing_ = true;
+  }
+  const std::uint64_t one = 1;
+  static_cast<void>(!::write(wake_.get(), &one, sizeof one));
+  thread_.join();
+}
+
+// --- Starting ------------------------------------------------------------------------------------
+
+Started<void> Supervisor::start(const model::FoundRun& found, const Prepare& prepare) {
+  const Name name{found.key, found.run};
+  const RunDirectory directory(config_.state_dir, found.key, found.run);
+  auto begun = begin(name, found, directory);
+  if (!begun) return begun;
+  remove_told_of(found.key);
+  auto launched = launch(name, directory, prepare);
+  if (!launched) {
+    directory.remove();
+    start_failed(name);
+    return launched;
+  }
+  const std::lock_guard lock(mutex_);
+  Entry& entry = entries_.at(name);
+  watch(name, entry);
+  if (entry.stop_grace) signal_stop(entry);
+  return {};
+}
+
+Started<void> Supervisor::begin(const Name& name, const model::FoundRun& found,
+                                const RunDirectory& directory) {
+  const RunRecord record{.found = found, .runtime = config_.runtime, .boot = boot_};
+  const std::lock_guard lock(mutex_);
+  const bool is_new = !told_.contains(name) && !directory.has("") &&
+                      entries_.try_emplace(name, Entry{record, directory}).second;
+  if (is_new) return {};
+  return tl::unexpected(start_problem("this run has been started before"));
+}
+
+Started<void> Supervisor::launch(const Name& name, const RunDirectory& directory,
+                                 const Prepare& prepare) {
+  const RunRecord record = [&] {
+    const std::lock_guard lock(mutex_);
+    return entries_.at(name).record;
+  }();
+  if (const auto created = directory.create(record); !created) {
+    return tl::unexpected(start_problem(created.error().message));
+  }
+  const Started<shim::Launch> prepared = prepare(directory);
+  if (!prepared) return tl::unexpected(prepared.error());
+  {
+    const std::lock_guard lock(mutex_);
+    if (entries_.at(name).stop_grace) {
+      return tl::unexpected(start_problem("it was stopped before it had started"));
+    }
+  }
+  if (const auto written = directory.write(shim::kLaunchFile, encode(*prepared)); !written) {
+    return tl::unexpected(start_problem(written.error().message));
+  }
+  return run_shim(config_.shim, directory);
+}
+
+// Who asked for its end meanwhile is still told of it.
+void Supervisor::start_failed(const Name& name) {
+  const std::lock_guard lock(mutex_);
+  const auto entry = entries_.extract(name);
+  if (entry.mapped().stop_grace) say_soon({.name = name});
+}
+
+void Supervisor::remove_told_of(const model::InstanceKey& key) {
+  std::vector<model::RunId> old;
+  {
+    const std::lock_guard lock(mutex_);
+    for (auto at = told_.lower_bound({key, {}}); at != told_.end() && at->first == key; ++at) {
+      old.push_back(at->second);
+    }
+  }
+  for (const model::RunId& run : old) forget(key, run);
+}
+
+// --- Finding -------------------------------------------------------------------------------------
+
+Result<std::vector<model::FoundRun>> Supervisor::list() {
+  std::vector<RunDirectory> directories = RunDirectory::all(config_.state_dir);
+  std::sort(directories.begin(), directories.end(),
+            [](const RunDirectory& a, const RunDirectory& b) {
+              return std::pair(a.ended_at(), a.path()) < std::pair(b.ended_at(), b.path());
+            });
+  const std::lock_guard nothing_is_told(telling_);
+  const std::lock_guard lock(mutex_);
+  for (const RunDirectory& directory : directories) {
+    const auto record = directory.record();
+    if (!record) {
+      directory.remove();  // cut off in the middle of a start
+    } else if (record->runtime == config_.runtime) {
+      adopt(directory, *record);
+    }
+  }
+  std::vector<model::FoundRun> found;
+  for (const auto& [name, entry] : entries_) {
+    if (entry.phase != Phase::Starting) found.push_back(entry.record.found);
+  }
+  return found;
+}
+
+// A run that never got as far as to have a shim never was.
+void Supervisor::adopt(const RunDirectory& directory, const RunRecord& record) {
+  const Name name{record.found.key, record.found.run};
+  if (entries_.contains(name) || told_.contains(name)) return;
+  if (!directory.has(shim::kLockFile)) return directory.remove();
+  Entry& entry = entries_.try_emplace(name, Entry{record, directory}).first->second;
+  watch(name, entry);
+  if (!directory.has(shim::kStopFile)) return;
+  entry.stop_grace = Duration{};
+  if (entry.phase == Phase::Running) {
+    // The agent may have died before it could send the signal. The file says the grace.
+    ::syscall(SYS_pidfd_send_signal, entry.shim_handle.get(), SIGTERM, nullptr, 0);
+  }
+}
+
+// The shim's number is surely its own if it lives after a handle on it was opened.
+void Supervisor::watch(const Name& name, Entry& entry) {
+  entry.phase = Phase::Running;
+  entry.program = entry.directory.pid(shim::kPidFile).value_or(-1);
+  const auto pid = entry.directory.pid(shim::kShimFile);
+  if (pid) entry.shim_handle = shim::Fd(static_cast<int>(::syscall(SYS_pidfd_open, *pid, 0)));
+  if (!entry.shim_handle.is_open() || !entry.directory.is_supervised()) return end_soon(name);
+  entry.shim = *pid;
+  const std::uint64_t token = next_token_++;
+  watched_.emplace(token, name);
+  epoll_event event{.events = EPOLLIN | EPOLLONESHOT, .data = {.u64 = token}};
+  const int added = ::epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, entry.shim_handle.get(), &event);
+  CHECK(added == 0, "epoll takes handles of processes");
+}
+
+std::optional<LiveRun> Supervisor::find(const model::InstanceKey& key) const {
+  const std::lock_guard lock(mutex_);
+  std::optional<LiveRun> newest;
+  for (auto at = entries_.lower_bound({key, {}}); at != entries_.end() && at->first.first == key;
+       ++at) {
+    const Entry& entry = at->second;
+    if (entry.phase != Phase::Running) continue;
+    newest = LiveRun{entry.record, entry.directory, entry.shim, entry.program};
+  }
+  return newest;
+}
+
+std::vector<LiveRun> Supervisor::live() const {
+  const std::lock_guard lock(mutex_);
+  std::vector<LiveRun> runs;
+  for (const auto& [name, entry] : entries_) {
+    if (entry.phase != Phase::Running) continue;
+    runs.push_back({entry.record, entry.directory, entry.shim, entry.program});
+  }
+  return runs;
+}
+
+// --- Stopping ------------------------------------------------------------------------------------
+
+void Supervisor::stop(const model::InstanceKey& key, const model::RunId& run, Duration grace) {
+  const Name name{key, run};
+  const RunDirectory directory(config_.state_dir, key, run);
+  const std::lock_guard lock(mutex_);
+  if (!entries_.contains(name) && !told_.contains(name)) {
+    const auto record = directory.record();
+    if (record && record->runtime == config_.runtime) adopt(directory, *record);
+  }
+  const auto found = entries_.find(name);
+  if (found == entries_.end()) {
+    const auto ending = directory.ending().value_or(shim::Ending{});
+    if (told_.erase(name) > 0) directory.remove();
+    return say_soon({name, ending.code, {ending.reason, as_message(ending.message)}});
+  }
+  Entry& entry = found->second;
+  entry.stop_grace = grace;
+  if (entry.phase == Phase::Running) signal_stop(entry);
+}
+
+// First the file, then the signal: from then on the shim does it alone.
+void Supervisor::signal_stop(Entry& entry) {
+  if (!entry.shim_handle.is_open()) return;
+  const auto grace = std::chrono::ceil<std::chrono::milliseconds>(*entry.stop_grace).count();
+  // With the disk full it is the shim's own grace.
+  static_cast<void>(
+      entry.directory.write(shim::kStopFile, std::to_string(std::max(std::int64_t{0}, grace))));
+  ::syscall(SYS_pidfd_send_signal, entry.shim_handle.get(), SIGTERM, nullptr, 0);
+}
+
+// Known as told until its directory is gone: nobody must find it again meanwhile.
+void Supervisor::forget(const model::InstanceKey& key, const model::RunId& run) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (!told_.contains({key, run})) return;
+  }
+  RunDirectory(config_.state_dir, key, run).remove();
+  const std::lock_guard lock(mutex_);
+  told_.erase({key, run});
+}
+
+// --- Ends ----------------------------------------------------------------------------------------
+
+void Supervisor::end_soon(const Name& name) {
+  entries_.at(name).phase = Phase::Ended;
+  ended_.push_back(name);
+  const std::uint64_t one = 1;
+  static_cast<void>(!::write(wake_.get(), &one, sizeof one));
+}
+
+void Supervisor::say_soon(End end) {
+  unknown_.push_back(std::move(end));
+  const std::uint64_t one = 1;
+  static_cast<void>(!::write(wake_.get(), &one, sizeof one));
+}
+
+void Supervisor::wait_for_ends() {
+  for (;;) {
+    epoll_event events[64];
+    const int count = ::epoll_wait(epoll_.get(), events, 64, -1);
+    for (int i = 0; i < count; ++i) take(events[i].data.u64);
+    {
+      const std::lock_guard lock(mutex_);
+      if (closing_) return;
+    }
+    tell_queued();
+  }
+}
+
+void Supervisor::take(std::uint64_t token) {
+  if (token == 0) {
+    std::uint64_t count = 0;
+    static_cast<void>(!::read(wake_.get(), &count, sizeof count));
+    return;
+  }
+  const std::lock_guard lock(mutex_);
+  const auto watched = watched_.extract(token);
+  Entry& entry = entries_.at(watched.mapped());
+  entry.shim_handle.reset();
+  entry.phase = Phase::Ended;
+  ended_.push_back(watched.mapped());
+}
+
+void Supervisor::tell_queued() {
+  for (;;) {
+    std::optional<Name> ended;
+    std::optional<End> unknown;
+    {
+      const std::lock_guard lock(mutex_);
+      if (closing_) return;
+      if (!ended_.empty()) {
+        ended = ended_.front();
+        ended_.pop_front();
+      } else if (!unknown_.empty()) {
+        unknown = unknown_.front();
+        unknown_.pop_front();
+      } else {
+        return;
+      }
+    }
+    if (unknown) {
+      const std::lock_guard telling(telling_);
+      listener_.exited(unknown->name.first, unknown->name.second, unknown->code, unknown->problem);
+    } else {
+      tell(how_it_ended(*ended));
+    }
+  }
+}
+
+Supervisor::End Supervisor::how_it_ended(const Name& name) {
+  const auto [record, directory] = [&] {
+    const std::lock_guard lock(mutex_);
+    const Entry& entry = entries_.at(name);
+    return std::pair(entry.record, entry.directory);
+  }();
+  if (const auto ending = directory.ending()) {
+    return {name, ending->code, {ending->reason, as_message(ending->message)}};
+  }
+  if (record.boot != boot_) {
+    return {name, kLostCode, {"Lost", "the machine was restarted while it ran"}};
+  }
+  if (const auto launch = directory.launch()) end_leftovers(*launch);
+  return {name, kLostCode, {"Lost", "its supervisor was killed"}};
+}
+
+// It is listed until the listener knows, and no longer. It is remembered on the disk until that is
+// sure to last; of one that was to end nothing need be remembered.
+void Supervisor::tell(const End& end) {
+  const std::lock_guard telling(telling_);
+  listener_.exited(end.name.first, end.name.second, end.code, end.problem);
+  const RunDirectory directory(config_.state_dir, end.name.first, end.name.second);
+  bool was_stopped = false;
+  {
+    const std::lock_guard lock(mutex_);
+    was_stopped = entries_.extract(end.name).mapped().stop_grace.has_value();
+    if (!was_stopped) told_.insert(end.name);
+  }
+  if (was_stopped) directory.remove();
+}
+
+}  // namespace berth::runtime
