@@ -112,7 +112,7 @@ void Agent::record(const Context& context, const StartFailed& event) {
 
 void Agent::record(const Context& context, const Exited& event) {
   if (Instance* known = touch_known(event.key)) {
-    known->exited(context, event.run, event.exit_code);
+    known->exited(context, event);
   }
 }
 

@@ -75,6 +75,7 @@ struct Exited {
   model::InstanceKey key;
   RunId run;
   std::int32_t exit_code = 0;
+  model::Problem problem{};  // where the runtime knows more than the code, say OutOfMemory
 };
 struct HealthChecked {
   model::InstanceKey key;

@@ -72,14 +72,17 @@ void Instance::started(const Context& context, const RunId& id) {
 void Instance::start_failed(const Context& context, const RunId& id,
                             const model::Problem& problem) {
   if (find(id) == nullptr) return;
-  const bool both = !problem.reason.empty() && !problem.message.empty();
-  const std::string detail = problem.reason + (both ? ": " : "") + problem.message;
-  end(context, id, {.cause = Cause::StartFailed, .detail = detail});
+  end(context, id,
+      {.cause = Cause::StartFailed, .reason = problem.reason, .detail = problem.message});
 }
 
-void Instance::exited(const Context& context, const RunId& id, std::int32_t exit_code) {
-  if (find(id) == nullptr) return;
-  end(context, id, {.cause = Cause::Exited, .exit_code = exit_code});
+void Instance::exited(const Context& context, const Exited& event) {
+  if (find(event.run) == nullptr) return;
+  end(context, event.run,
+      {.cause = Cause::Exited,
+       .exit_code = event.exit_code,
+       .reason = event.problem.reason,
+       .detail = event.problem.message});
 }
 
 void Instance::checked(const Context& context, const HealthChecked& answer) {
@@ -101,6 +104,7 @@ void Instance::end(const Context& context, const RunId& id, Ending ending) {
   const bool just_stopped = run.phase == Run::Phase::Stopping && !run.blamed_for;
   if (run.blamed_for) {
     ending.cause = *run.blamed_for;
+    ending.reason.clear();
     ending.detail = run.health ? run.health->message() : "";
     // Leaving politely when told to is no success.
     if (ending.exit_code == 0) ending.exit_code.reset();

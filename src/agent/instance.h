@@ -34,7 +34,7 @@ class Instance {
               const std::set<RunId>& listed);
   void started(const Context& context, const RunId& run);
   void start_failed(const Context& context, const RunId& run, const model::Problem& problem);
-  void exited(const Context& context, const RunId& run, std::int32_t exit_code);
+  void exited(const Context& context, const Exited& event);
   void checked(const Context& context, const HealthChecked& answer);
 
   // --- Decisions. `wanted` is nullptr for an instance that shall not run.

@@ -70,9 +70,17 @@ TEST(Restart, AFailedStartIsTriedAgain) {
   driver.tell(a_full_command(1, {a_spec("web")}));
   driver.tell(StartFailed{key_of("web"), kFirst, {"NoImage", "not found"}});
   EXPECT_EQ(driver.status("web").problem,
-            (model::Problem{"StartFailed", "start failed: NoImage: not found; next try in 1s"}));
+            (model::Problem{"NoImage", "start failed: not found; next try in 1s"}));
   driver.wait(1s);
   EXPECT_EQ(driver.started_items(), Items{"web"});
+}
+
+TEST(Restart, WhatTheRuntimeKnowsOfAnEndIsShown) {
+  Driver driver = a_driver_running(a_spec("web"));
+  driver.tell(Exited{key_of("web"), kFirst, 137, {"OutOfMemory", "it used too much"}});
+  EXPECT_EQ(
+      driver.status("web").problem,
+      (model::Problem{"OutOfMemory", "exited with code 137: it used too much; next try in 1s"}));
 }
 
 TEST(Restart, OnFailureIsFinishedWithSuccess) {

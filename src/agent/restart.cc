@@ -11,15 +11,24 @@ std::string with_detail(std::string sentence, const std::string& detail) {
   return detail.empty() ? sentence : std::move(sentence) + ": " + detail;
 }
 
+std::string exit_sentence(const Ending& ending) {
+  return ending.exit_code ? "exited with code " + std::to_string(*ending.exit_code)
+                          : "exited, nobody knows how";
+}
+
+// What the runtime calls it, else what we do.
+model::Problem named(const Ending& ending, const char* reason, std::string sentence) {
+  return {ending.reason.empty() ? reason : ending.reason,
+          with_detail(std::move(sentence), ending.detail)};
+}
+
 }  // namespace
 
 model::Problem problem_of(const Ending& ending) {
   switch (ending.cause) {
-    case Cause::Exited:
-      return {"Exited", ending.exit_code ? "exited with code " + std::to_string(*ending.exit_code)
-                                         : "exited, nobody knows how"};
+    case Cause::Exited: return named(ending, "Exited", exit_sentence(ending));
     case Cause::Vanished: return {"Exited", "no longer listed by its runtime"};
-    case Cause::StartFailed: return {"StartFailed", with_detail("start failed", ending.detail)};
+    case Cause::StartFailed: return named(ending, "StartFailed", "start failed");
     case Cause::Unanswered:
       return {"StartFailed", with_detail("start was not answered", ending.detail)};
     case Cause::Unhealthy: return {"Unhealthy", with_detail("health checks failed", ending.detail)};

@@ -24,6 +24,7 @@ struct Ending {
   model::CommandNumber generation{};  // what the run was for
   Cause cause = Cause::Exited;
   std::optional<std::int32_t> exit_code{};
+  std::string reason{};  // the runtime's own token, if it has one
   std::string detail{};
   std::optional<Time> active_since{};  // nullopt: it never was
 };
