@@ -1,0 +1,238 @@
+#include "agentd/config.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <fstream>
+#include <iterator>
+#include <map>
+#include <utility>
+
+#include "agentd/machine.h"
+#include "codec/rules.h"
+#include "codec/scalar.h"
+#include "codec/yaml_reader.h"
+
+namespace berth::agentd {
+namespace {
+
+namespace fs = std::filesystem;
+using shell::Setting;
+using shell::Settings;
+
+// Gathers what is wrong, so that all of it is told at once.
+class Findings {
+ public:
+  template <class T>
+  T value(Result<T> result, T otherwise = {}) {
+    if (result) return *std::move(result);
+    add(result.error());
+    return otherwise;
+  }
+  void add(const Error& error) { all_.push_back(error.message); }
+
+  std::optional<Error> error() const {
+    if (all_.empty()) return std::nullopt;
+    return invalid_input(fmt::format("{}", fmt::join(all_, "\n")));
+  }
+
+ private:
+  std::vector<std::string> all_;
+};
+
+Result<Duration> positive_duration(const Settings& settings, std::string_view name) {
+  const Duration duration = TRY(settings.duration(name));
+  if (duration <= Duration{}) return settings.wrong(name, "must be longer than nothing");
+  return duration;
+}
+
+Result<std::int64_t> positive_number(const Settings& settings, std::string_view name) {
+  const std::int64_t number = TRY(settings.number(name));
+  if (number <= 0) return settings.wrong(name, "must be positive");
+  return number;
+}
+
+Result<std::optional<Dmips>> optional_dmips(const Settings& settings, std::string_view name) {
+  if (settings.text(name).empty()) return std::optional<Dmips>();
+  return std::optional(Dmips(TRY(positive_number(settings, name))));
+}
+
+Result<std::optional<Bytes>> optional_bytes(const Settings& settings, std::string_view name) {
+  if (settings.text(name).empty()) return std::optional<Bytes>();
+  return std::optional(TRY(settings.bytes(name)));
+}
+
+using RuntimeTypes = std::vector<model::RuntimeType>;
+
+constexpr std::array kOffered{model::RuntimeType::Runc, model::RuntimeType::Crun,
+                              model::RuntimeType::Process};
+
+template <class List>
+bool contains(const List& list, model::RuntimeType type) {
+  return std::find(list.begin(), list.end(), type) != list.end();
+}
+
+Result<std::optional<RuntimeTypes>> runtime_types(const Settings& settings) {
+  if (settings.text("runtimes").empty()) return std::optional<RuntimeTypes>();
+  RuntimeTypes types;
+  for (const std::string& name : settings.list("runtimes")) {
+    const auto type = codec::Scalar<model::RuntimeType>::parse(name);
+    if (!type) return settings.wrong("runtimes", type.error().message);
+    if (!contains(kOffered, *type)) {
+      return settings.wrong("runtimes", name + " is none that this agent has: runc, crun, process");
+    }
+    if (contains(types, *type)) return settings.wrong("runtimes", name + " is named twice");
+    types.push_back(*type);
+  }
+  return std::optional(std::move(types));
+}
+
+Result<std::vector<model::SharedResource>> shared_resources(const Settings& settings) {
+  auto resources = parse_shared_resources(settings.list("sharedResources"));
+  if (!resources) return settings.wrong("sharedResources", resources.error().message);
+  return resources;
+}
+
+Result<std::string> server(const Settings& settings) {
+  const std::string& text = settings.text("server");
+  const auto colon = text.rfind(':');
+  const bool has_port =
+      colon != std::string::npos && colon > 0 &&
+      codec::parse_integer<std::uint16_t>(text.substr(colon + 1), 1, 65535).has_value();
+  if (!text.empty() && !has_port) return settings.wrong("server", "must be host:port");
+  return text;
+}
+
+Result<std::string> node_name(const Settings& settings) {
+  const std::string& name = settings.text("node.name");
+  const std::string flaw = name.empty() ? "" : flaw_of_node_name(name);
+  if (!flaw.empty()) return settings.wrong("node.name", flaw);
+  return name;
+}
+
+Result<std::string> node_type(const Settings& settings) {
+  const auto flaw = codec::flaw_of(settings.text("node.type"), codec::Name{});
+  if (flaw) return settings.wrong("node.type", *flaw);
+  return settings.text("node.type");
+}
+
+// What `join` has written. A damaged file counts as none; the agent then says that it has no
+// server.
+std::map<std::string, std::string> joined_values(const fs::path& state_dir) {
+  std::ifstream in(joined_file(state_dir));
+  std::string text(4096, '\0');
+  in.read(text.data(), static_cast<std::streamsize>(text.size()));
+  text.resize(static_cast<std::size_t>(in.gcount()));
+  const codec::YamlFile file = codec::read_yaml(text);
+  std::map<std::string, std::string> values;
+  if (file.problem || file.documents.empty()) return values;
+  const codec::Tree& tree = file.documents.front();
+  for (std::size_t i = 0; i < tree.keys.size(); ++i) {
+    values[tree.keys[i].text] = tree.children[i].text;
+  }
+  return values;
+}
+
+}  // namespace
+
+std::vector<Setting> known_settings() {
+  return {
+      {"node.name", "name of this node; else that of the certificate, else of the host", ""},
+      {"node.type", "type of this node, which NodeConfigs refer to", "generic"},
+      {"state.dir", "where everything is kept", "/var/lib/berth-agent"},
+      {"server", "the control plane, host:port; `berth-agent join` sets it", ""},
+      {"runtimes", "runtimes to offer, comma separated; else runc, crun, process if there", ""},
+      {"capacity.cpu", "DMIPS to offer; else cores x dmips.perCore", ""},
+      {"capacity.ram", "memory to offer (4Gi); else all", ""},
+      {"dmips.perCore", "what one core of this machine does", "10000"},
+      {"partitions.storage", "room for storage (64Gi); else the size of the file system", ""},
+      {"partitions.state", "room for state; else the size of the file system", ""},
+      {"sharedResources", "devices that instances share: gpu=2, can0", ""},
+      {"shim", "program that watches over instances; else berth-shim beside this one", ""},
+      {"images.dir", "where relative image references begin; else images in state.dir", ""},
+      {"heartbeat", "a report at least this often", "2s"},
+      {"stopGrace", "between the polite and the final signal", "10s"},
+      {"probe.period", "how often runtimes are tried", "10s"},
+      {"measure.period", "how often usage is measured", "2s"},
+      {"stopInstancesOnExit", "stop all instances when the agent ends", "false"},
+      {"log.format", "text or json", "text"},
+      {"log.level", "debug, info, warn or error", "info"},
+  };
+}
+
+Result<Settings> load_settings(const std::vector<std::string>& arguments) {
+  std::vector<Setting> known = known_settings();
+  const Settings first = TRY(Settings::load("berth-agent", known, arguments));
+  const fs::path state_dir = first.text("state.dir");
+  const auto joined = joined_values(state_dir);
+  if (joined.empty()) return first;
+  for (Setting& setting : known) {
+    if (setting.name != "server" && setting.name != "node.name") continue;
+    const auto value = joined.find(setting.name);
+    if (value == joined.end()) continue;
+    setting.value = value->second;
+    setting.origin = "joined, " + joined_file(state_dir).string();
+  }
+  return Settings::load("berth-agent", std::move(known), arguments);
+}
+
+Result<Config> read_config(const Settings& settings) {
+  Findings findings;
+  Config config;
+  config.node = findings.value(node_name(settings));
+  config.type = findings.value(node_type(settings));
+  config.state_dir = fs::absolute(settings.text("state.dir"));
+  config.server = findings.value(server(settings));
+  config.runtimes = findings.value(runtime_types(settings));
+  config.cpu = findings.value(optional_dmips(settings, "capacity.cpu"));
+  config.ram = findings.value(optional_bytes(settings, "capacity.ram"));
+  config.dmips_per_core = findings.value(positive_number(settings, "dmips.perCore"));
+  config.storage = findings.value(optional_bytes(settings, "partitions.storage"));
+  config.state = findings.value(optional_bytes(settings, "partitions.state"));
+  config.shared_resources = findings.value(shared_resources(settings));
+  config.log_format = findings.value(shell::parse_log_format(settings.text("log.format")));
+  config.log_level = findings.value(shell::parse_log_level(settings.text("log.level")));
+  config.heartbeat = findings.value(positive_duration(settings, "heartbeat"));
+  config.stop_grace = findings.value(positive_duration(settings, "stopGrace"));
+  config.probe_period = findings.value(positive_duration(settings, "probe.period"));
+  config.measure_period = findings.value(positive_duration(settings, "measure.period"));
+  config.stop_instances_on_exit = settings.flag("stopInstancesOnExit");
+  const std::string& shim = settings.text("shim");
+  config.shim = shim.empty() ? own_directory() / "berth-shim" : fs::absolute(shim);
+  const std::string& images = settings.text("images.dir");
+  config.image_dir = images.empty() ? config.state_dir / "images" : fs::absolute(images);
+  if (auto error = findings.error()) return *std::move(error);
+  return config;
+}
+
+std::string joined_text(const std::string& node, const std::string& server) {
+  return fmt::format("node.name: {}\nserver: {}\n", node, server);
+}
+
+fs::path store_file(const fs::path& state_dir) { return state_dir / "agent.db"; }
+fs::path identity_directory(const fs::path& state_dir) { return state_dir / "identity"; }
+fs::path joined_file(const fs::path& state_dir) { return state_dir / "agent.yaml"; }
+
+Result<std::vector<model::SharedResource>> parse_shared_resources(
+    const std::vector<std::string>& list) {
+  std::vector<model::SharedResource> resources;
+  for (const std::string& text : list) {
+    const auto equals = text.find('=');
+    model::SharedResource resource{.name = text.substr(0, equals), .count = 0};
+    if (const auto flaw = codec::flaw_of(resource.name, codec::Name{})) {
+      return invalid_input(fmt::format("{}: {}", codec::in_quotes(resource.name), *flaw));
+    }
+    if (equals != std::string::npos) {
+      resource.count = TRY(codec::parse_integer<std::uint32_t>(text.substr(equals + 1), 1));
+    }
+    resources.push_back(std::move(resource));
+  }
+  return resources;
+}
+
+std::string flaw_of_node_name(std::string_view name) {
+  return codec::flaw_of(name, codec::Name{}).value_or("");
+}
+
+}  // namespace berth::agentd

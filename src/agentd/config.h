@@ -1,0 +1,68 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/quantity.h"
+#include "base/result.h"
+#include "base/time.h"
+#include "model/node.h"
+#include "shell/log.h"
+#include "shell/settings.h"
+
+namespace berth::agentd {
+
+// How this agent runs, read from its settings and checked.
+struct Config {
+  std::string node;     // "": the name in the certificate, else that of the host
+  std::string boot_id;  // new with each start
+  std::string type;
+  std::filesystem::path state_dir;
+  std::string server;                                       // host:port; "": none
+  std::optional<std::vector<model::RuntimeType>> runtimes;  // nullopt: those that are installed
+  std::optional<Dmips> cpu;                                 // nullopt: what the machine has
+  std::optional<Bytes> ram;
+  std::int64_t dmips_per_core = 10'000;
+  std::optional<Bytes> storage;
+  std::optional<Bytes> state;
+  std::vector<model::SharedResource> shared_resources;
+  shell::LogFormat log_format = shell::LogFormat::Text;
+  shell::LogLevel log_level = shell::LogLevel::Info;
+  Duration heartbeat = 2s;
+  Duration stop_grace = 10s;
+  Duration probe_period = 10s;
+  Duration measure_period = 2s;
+  std::filesystem::path shim;
+  std::filesystem::path image_dir;
+  bool stop_instances_on_exit = false;
+};
+
+std::vector<shell::Setting> known_settings();
+
+// Reads the command line with all that is below it. What `join` has left in the state directory is
+// the default of what it knows.
+Result<shell::Settings> load_settings(const std::vector<std::string>& arguments);
+
+// Names every setting that is wrong, and where it came from.
+Result<Config> read_config(const shell::Settings& settings);
+
+// Where an agent keeps what is its own.
+std::filesystem::path store_file(const std::filesystem::path& state_dir);
+std::filesystem::path identity_directory(const std::filesystem::path& state_dir);
+std::filesystem::path joined_file(const std::filesystem::path& state_dir);
+
+// What `join` writes there.
+std::string joined_text(const std::string& node, const std::string& server);
+
+// "gpu=2, can0": a name, and how many can use it; no number: any number.
+Result<std::vector<model::SharedResource>> parse_shared_resources(
+    const std::vector<std::string>& list);
+
+// What is wrong with the name of a node; "" if nothing is.
+std::string flaw_of_node_name(std::string_view name);
+
+}  // namespace berth::agentd

@@ -1,0 +1,282 @@
+#include "agentd/daemon.h"
+
+#include <algorithm>
+#include <chrono>
+#include <map>
+#include <set>
+#include <tuple>
+#include <utility>
+#include <variant>
+
+#include "agentd/machine.h"
+#include "agentd/persistence.h"
+#include "codec/wire.h"
+#include "shell/clock.h"
+#include "shell/log.h"
+#include "shell/notify.h"
+
+namespace berth::agentd {
+namespace {
+
+using shell::LogLevel;
+
+constexpr Duration kUsageWindow = 10s;
+constexpr Duration kFarewellMargin = 10s;
+constexpr std::size_t kFarewellsMax = 100'000;
+
+std::size_t worker_count() {
+  return static_cast<std::size_t>(std::max<std::int64_t>(2, processor_count()));
+}
+
+agent::Config core_config(const Config& config) {
+  agent::Config core;
+  core.node = model::NodeId(config.node);
+  core.boot_id = config.boot_id;
+  core.heartbeat = config.heartbeat;
+  core.stop_grace = config.stop_grace;
+  return core;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Daemon>> Daemon::open(Config config, Outside outside) {
+  Facts facts;
+  facts.restored = TRY(load(outside.store));
+  facts.node = TRY(describe_node(config));
+  shell::log(LogLevel::Info, "agent starts",
+             {{"node", config.node},
+              {"instances", std::to_string(facts.restored.wanted.size())},
+              {"server", config.server.empty() ? "none" : config.server}});
+  return std::unique_ptr<Daemon>(
+      new Daemon(std::move(config), std::move(outside), std::move(facts)));
+}
+
+Daemon::Daemon(Config config, Outside outside, Facts facts)
+    : config_(std::move(config)),
+      outside_(std::move(outside)),
+      node_(std::move(facts.node)),
+      farewell_(kFarewellsMax),
+      loop_(agent::Agent(core_config(config_), std::move(facts.restored)), outside_.store, inbox_,
+            {.forget = [this](const agent::Exited& exited) { performer_->forget(exited); },
+             .perform = [this](const agent::Action& action) { performer_->perform(action); },
+             .report = [this](std::uint64_t connection,
+                              const model::Report& what) { report(connection, what); }}),
+      meter_(config_.dmips_per_core, kUsageWindow) {
+  const Tell to_us = [this](agent::Event event) { tell(std::move(event)); };
+  for (const MakeRuntime& make : outside_.make_runtimes) {
+    runtimes_.push_back(std::make_unique<OrderedRuntime>(make, to_us));
+  }
+  performer_ = std::make_unique<Performer>(
+      runtimes_, [this](const agent::CheckHealth& check) { return check_health(check); }, to_us,
+      worker_count());
+  streams_ = std::make_unique<Streams>(StreamEnds{
+      .open_log = outside_.open_log,
+      .exec = [this](
+                  const model::InstanceKey& key, const runtime::ExecRequest& request,
+                  const runtime::ExecListener& listener) { return exec(key, request, listener); },
+      .send = [this](std::uint64_t connection,
+                     v1::FromAgent message) { send(connection, std::move(message)); }});
+}
+
+Daemon::~Daemon() { end(); }
+
+void Daemon::run() {
+  begin();
+  loop_.run();
+  shell::notify_stopping();
+  end();
+  if (config_.stop_instances_on_exit) stop_all_instances();
+  shell::log(LogLevel::Info, "agent ends");
+}
+
+void Daemon::stop() { inbox_.close(); }
+
+void Daemon::begin() {
+  watch_ = std::make_unique<NodeWatch>(node_, runtimes_, config_.probe_period,
+                                       [this](agent::Event event) { tell(std::move(event)); });
+  measuring_ = std::make_unique<shell::Periodic>(config_.measure_period, [this] { measure(); });
+  if (!outside_.open_link) return shell::notify_ready();
+  if (outside_.credentials) {
+    renewal_ = std::make_unique<Renewal>(
+        *outside_.credentials,
+        RenewalOutlets{
+            .send = [this](std::uint64_t connection,
+                           v1::FromAgent message) { send(connection, std::move(message)); },
+            .save = outside_.save_credentials,
+            .use =
+                [this](const trust::KeyAndCertificate& identity) {
+                  const std::lock_guard lock(link_mutex_);
+                  if (link_) link_->set_identity(identity);
+                },
+            .now = [] { return std::chrono::system_clock::now(); }});
+  }
+  const std::lock_guard lock(link_mutex_);  // who wants to send before there is a link waits
+  link_ = outside_.open_link(listener());
+  shell::notify_ready();
+}
+
+void Daemon::end() {
+  std::optional<Link> link;
+  {
+    const std::lock_guard lock(link_mutex_);
+    link = std::exchange(link_, std::nullopt);
+  }
+  link.reset();  // without the lock: it waits for listeners that may want to send
+  renewal_.reset();
+  streams_.reset();
+  measuring_.reset();
+  watch_.reset();
+  performer_->stop();
+}
+
+// --- The link ----------------------------------------------------------------------------------
+
+link::AgentEndListener Daemon::listener() {
+  return {.connected =
+              [this](std::uint64_t connection) {
+                shell::log(LogLevel::Info, "connected", {{"server", config_.server}});
+                last_failure_.clear();
+                tell(agent::Connected{connection});
+                if (renewal_) renewal_->connected(connection);
+              },
+          .disconnected =
+              [this](std::uint64_t connection, const std::string& why) {
+                log_disconnected(why);
+                streams_->disconnected(connection);
+                if (renewal_) renewal_->disconnected();
+                tell(agent::Disconnected{connection});
+              },
+          .received = [this](std::uint64_t connection,
+                             v1::ToAgent message) { received(connection, std::move(message)); },
+          .failed = [this](std::string why) { failed_to_connect(std::move(why)); }};
+}
+
+void Daemon::log_disconnected(const std::string& why) const {
+  if (inbox_.closed()) return;  // we have ended it
+  shell::log(LogLevel::Warning, "disconnected", {{"server", config_.server}, {"why", why}});
+}
+
+// It is tried every few seconds, for days perhaps: the same failure is worth one line.
+void Daemon::failed_to_connect(std::string why) {
+  if (why == last_failure_ || inbox_.closed()) return;
+  shell::log(LogLevel::Warning, "cannot connect", {{"server", config_.server}, {"why", why}});
+  last_failure_ = std::move(why);
+}
+
+void Daemon::received(std::uint64_t connection, v1::ToAgent message) {
+  switch (message.message_case()) {
+    case v1::ToAgent::kCommand: return received_command(message.command());
+    case v1::ToAgent::kRenewed:
+      if (renewal_) renewal_->renewed(message.renewed().certificate());
+      return;
+    case v1::ToAgent::kOpenLogs: return streams_->open_logs(connection, message.open_logs());
+    case v1::ToAgent::kOpenExec: return streams_->open_exec(connection, message.open_exec());
+    case v1::ToAgent::kStream:
+      return streams_->receive(connection, std::move(*message.mutable_stream()));
+    case v1::ToAgent::MESSAGE_NOT_SET: return;  // of a newer control plane
+  }
+}
+
+void Daemon::received_command(const v1::Command& message) {
+  auto command = codec::from_wire(message);
+  if (!command) {
+    return shell::log(LogLevel::Warning, "an invalid command was ignored",
+                      {{"error", command.error().message}});
+  }
+  if (!inbox_.tell_command(*std::move(command))) {
+    shell::log(LogLevel::Warning, "a command was dropped: too many wait");
+  }
+}
+
+void Daemon::report(std::uint64_t connection, const model::Report& report) {
+  v1::FromAgent message;
+  *message.mutable_report() = codec::to_wire(report);
+  send(connection, std::move(message));
+}
+
+void Daemon::send(std::uint64_t connection, v1::FromAgent message) {
+  const std::lock_guard lock(link_mutex_);
+  if (link_) link_->send(connection, std::move(message));
+}
+
+// --- The machine -------------------------------------------------------------------------------
+
+void Daemon::tell(agent::Event event) {
+  if (!leaving_) return inbox_.tell(std::move(event));
+  if (const auto* exited = std::get_if<agent::Exited>(&event)) {
+    static_cast<void>(farewell_.post(*exited));
+  }
+}
+
+agent::HealthChecked Daemon::check_health(const agent::CheckHealth& check) {
+  agent::HealthChecked checked{check.spec.key, check.run, false, ""};
+  const auto runtime = std::find_if(runtimes_.begin(), runtimes_.end(), [&](const auto& one) {
+    return one->id() == check.spec.runtime;
+  });
+  if (runtime == runtimes_.end() || !check.spec.item.health) return checked;
+  const auto answer =
+      outside_.check_health(*check.spec.item.health, check.spec.key, (*runtime)->runtime());
+  checked.healthy = answer.healthy;
+  checked.message = answer.message;
+  return checked;
+}
+
+// Several agents on one machine must not take each other's load for theirs: one whose capacity was
+// configured counts only what is its own.
+void Daemon::measure() {
+  std::map<model::InstanceKey, runtime::Consumption> instances;
+  for (const auto& one : runtimes_) instances.merge(one->runtime().measure());
+  const bool is_alone = !config_.cpu && !config_.ram;
+  inbox_.tell_usage(is_alone ? meter_.add(shell::now(), instances, consumption_of_machine(),
+                                          UsageMeter::Rest::Machine)
+                             : meter_.add(shell::now(), instances, consumption_of_this_process(),
+                                          UsageMeter::Rest::Agent));
+}
+
+// Which runtime runs the instance only the runtimes know.
+Result<std::unique_ptr<runtime::ExecSession>> Daemon::exec(const model::InstanceKey& key,
+                                                           const runtime::ExecRequest& request,
+                                                           const runtime::ExecListener& listener) {
+  for (const auto& one : runtimes_) {
+    auto session = one->runtime().exec(key, request, listener);
+    if (session || session.error().code != Code::NotFound) return session;
+  }
+  return not_found(model::to_string(key) + " does not run on this node");
+}
+
+// --- The end -----------------------------------------------------------------------------------
+
+// In the reverse order of their starting: what others may need goes last.
+void Daemon::stop_all_instances() {
+  const auto restored = load(outside_.store);
+  std::map<std::int64_t, std::vector<std::pair<runtime::Runtime*, model::FoundRun>>> by_priority;
+  leaving_ = true;
+  for (const auto& one : runtimes_) {
+    const auto runs = one->runtime().list();
+    if (!runs) continue;
+    for (const model::FoundRun& run : *runs) {
+      const bool is_known = restored && restored->wanted.contains(run.key);
+      const std::int64_t priority = is_known ? restored->wanted.at(run.key).spec.priority : 0;
+      by_priority[priority].emplace_back(&one->runtime(), run);
+    }
+  }
+  for (const auto& [priority, runs] : by_priority) {
+    const Time deadline = shell::now() + config_.stop_grace + kFarewellMargin;
+    std::set<std::pair<model::InstanceKey, model::RunId>> running;
+    for (const auto& [runtime, found] : runs) {
+      running.emplace(found.key, found.run);
+      runtime->stop(found.key, found.run, config_.stop_grace);
+    }
+    while (!running.empty() && shell::now() < deadline) {
+      for (const agent::Exited& exited : farewell_.take(deadline)) {
+        running.erase({exited.key, exited.run});
+      }
+    }
+    for (const auto& [key, run] : running) {
+      shell::log(LogLevel::Warning, "an instance did not stop in time",
+                 {{"instance", model::to_string(key)}});
+    }
+  }
+}
+
+}  // namespace berth::agentd

@@ -1,0 +1,105 @@
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "agentd/config.h"
+#include "agentd/inbox.h"
+#include "agentd/loop.h"
+#include "agentd/node_watch.h"
+#include "agentd/ordered_runtime.h"
+#include "agentd/performer.h"
+#include "agentd/renewal.h"
+#include "agentd/streams.h"
+#include "agentd/usage.h"
+#include "link/agent_end.h"
+#include "runtime/health_check.h"
+#include "store/store.h"
+#include "trust/files.h"
+
+namespace berth::agentd {
+
+// The link to the control plane, as the daemon sees it; link::AgentEnd in production.
+struct Link {
+  std::function<void(std::uint64_t connection, v1::FromAgent)> send;
+  std::function<void(trust::KeyAndCertificate)> set_identity;
+};
+
+// What the daemon stands on.
+struct Outside {
+  store::Store& store;
+  std::vector<MakeRuntime> make_runtimes;
+  std::function<Link(link::AgentEndListener)> open_link;  // none: nobody to talk to
+  std::optional<trust::Credentials> credentials;          // to be renewed
+  std::function<Result<void>(const trust::Credentials&)> save_credentials;
+  std::function<Result<ReadLog>(const model::InstanceKey&, std::size_t lines)> open_log;
+  std::function<runtime::HealthAnswer(const model::HealthCheck&, const model::InstanceKey&,
+                                      runtime::Runtime&)>
+      check_health;
+};
+
+// The agent: its core, and all that it does in the world.
+class Daemon {
+ public:
+  // Loads what was durable. Fails if that is damaged.
+  static Result<std::unique_ptr<Daemon>> open(Config config, Outside outside);
+  ~Daemon();
+
+  // Until `stop`, on this thread. What runs goes on running, unless the configuration says
+  // otherwise.
+  void run();
+
+  // From any thread.
+  void stop();
+
+ private:
+  struct Facts {
+    agent::Restored restored;
+    model::NodeInfo node;
+  };
+
+  Daemon(Config config, Outside outside, Facts facts);
+
+  void tell(agent::Event event);
+  void received(std::uint64_t connection, v1::ToAgent message);
+  void log_disconnected(const std::string& why) const;
+  void failed_to_connect(std::string why);
+  void received_command(const v1::Command& message);
+  link::AgentEndListener listener();
+  void report(std::uint64_t connection, const model::Report& report);
+  void send(std::uint64_t connection, v1::FromAgent message);
+  agent::HealthChecked check_health(const agent::CheckHealth& check);
+  void measure();
+  Result<std::unique_ptr<runtime::ExecSession>> exec(const model::InstanceKey& key,
+                                                     const runtime::ExecRequest& request,
+                                                     const runtime::ExecListener& listener);
+  void begin();
+  void end();
+  void stop_all_instances();
+
+  const Config config_;
+  Outside outside_;
+  model::NodeInfo node_;
+  Inbox inbox_;
+  std::atomic<bool> leaving_ = false;  // the core is gone, all that matters is who still runs
+  shell::Mailbox<agent::Exited> farewell_;
+  Runtimes runtimes_;
+  std::unique_ptr<Performer> performer_;
+  Loop loop_;
+  UsageMeter meter_;
+  std::unique_ptr<NodeWatch> watch_;
+  std::unique_ptr<shell::Periodic> measuring_;
+  std::unique_ptr<Streams> streams_;
+  std::unique_ptr<Renewal> renewal_;
+  std::string last_failure_;  // to connect; of the link's threads, which call one at a time
+  std::mutex link_mutex_;
+  std::optional<Link> link_;
+};
+
+}  // namespace berth::agentd

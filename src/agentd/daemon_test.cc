@@ -1,0 +1,271 @@
+#include "agentd/daemon.h"
+
+#include <gtest/gtest.h>
+
+#include <future>
+
+#include "agentd/testing/fakes.h"
+
+namespace berth::agentd {
+namespace {
+
+using testing::a_command;
+using testing::a_spec;
+using testing::FakeMachine;
+using testing::FakeServer;
+using testing::FakeStore;
+using testing::key_of;
+using testing::RunningAgent;
+
+using Items = std::vector<std::string>;
+
+bool is_active(const v1::ReportedStatus& status) { return status.state() == v1::ACTIVE; }
+
+class DaemonTest : public ::testing::Test {
+ protected:
+  FakeMachine machine_;
+  FakeStore store_;
+  FakeServer server_;
+};
+
+TEST_F(DaemonTest, WhatIsToldIsDurableBeforeItIsStarted) {
+  std::atomic<bool> was_durable = false;
+  machine_.when_started = [&](const model::InstanceSpec& spec) {
+    was_durable = store_.get("wanted/" + model::to_string(spec.key))->has_value();
+  };
+  const RunningAgent agent(machine_, store_, &server_);
+  server_.say(a_command(1, {a_spec("web")}));
+  EXPECT_TRUE(server_.wait_for_status("web", is_active));
+  EXPECT_TRUE(was_durable);
+}
+
+TEST_F(DaemonTest, AFullDiskDelaysAndHurtsNothingThatRuns) {
+  const RunningAgent agent(machine_, store_, &server_);
+  server_.say(a_command(1, {a_spec("web")}));
+  ASSERT_TRUE(server_.wait_for_status("web", is_active));
+  store_.is_full = true;
+  server_.say(a_command(2, {a_spec("web"), a_spec("db")}));
+  while (store_.refused < 2) std::this_thread::yield();  // it was tried again
+  EXPECT_EQ(machine_.starts(), Items{"web"});
+  EXPECT_EQ(machine_.running(), 1U);
+  store_.is_full = false;
+  EXPECT_TRUE(server_.wait_for_status("db", is_active));
+  EXPECT_EQ(machine_.starts(), (Items{"web", "db"}));
+  EXPECT_TRUE(machine_.stops().empty());
+}
+
+TEST_F(DaemonTest, AnAgentThatEndsLeavesItsInstancesAndTheNextAdoptsThem) {
+  {
+    const RunningAgent agent(machine_, store_, &server_);
+    server_.say(a_command(1, {a_spec("web")}));
+    ASSERT_TRUE(server_.wait_for_status("web", is_active));
+  }
+  EXPECT_EQ(machine_.running(), 1U);
+  FakeServer later;
+  const RunningAgent agent(machine_, store_, &later);
+  EXPECT_TRUE(later.wait_for_status("web", is_active));
+  EXPECT_EQ(machine_.starts(), Items{"web"});
+  EXPECT_TRUE(machine_.stops().empty());
+}
+
+TEST_F(DaemonTest, WhatIsWantedStartsWithNobodyToTalkTo) {
+  {
+    const RunningAgent agent(machine_, store_, &server_);
+    server_.say(a_command(1, {a_spec("web")}));
+    ASSERT_TRUE(server_.wait_for_status("web", is_active));
+  }
+  FakeMachine rebooted;
+  const RunningAgent alone(rebooted, store_, nullptr);
+  EXPECT_TRUE(rebooted.wait([&] { return rebooted.starts() == Items{"web"}; }));
+}
+
+TEST_F(DaemonTest, ExitCodesAreReportedAndThenForgotten) {
+  const RunningAgent agent(machine_, store_, &server_);
+  model::InstanceSpec job = a_spec("job");
+  job.item.restart.mode = model::RestartMode::Never;
+  server_.say(a_command(1, {job}));
+  ASSERT_TRUE(server_.wait_for_status("job", is_active));
+  machine_.end("job", 3);
+  EXPECT_TRUE(server_.wait_for_status("job", [](const v1::ReportedStatus& status) {
+    return status.finished() && status.exit_code() == 3;
+  }));
+  EXPECT_TRUE(machine_.wait([&] { return machine_.forgotten() == Items{"job"}; }));
+}
+
+TEST_F(DaemonTest, AnInvalidCommandIsIgnored) {
+  const RunningAgent agent(machine_, store_, &server_);
+  v1::ToAgent nonsense;
+  nonsense.mutable_command()->add_run()->mutable_key()->set_item("../../etc");
+  nonsense.mutable_command()->mutable_number()->set_number(1);
+  server_.say(nonsense);
+  server_.say(a_command(2, {a_spec("web")}));
+  EXPECT_TRUE(server_.wait_for_status("web", is_active));
+  EXPECT_EQ(machine_.starts(), Items{"web"});
+}
+
+TEST_F(DaemonTest, ReconnectingTellsAllAndRestartsNothing) {
+  const RunningAgent agent(machine_, store_, &server_);
+  server_.say(a_command(1, {a_spec("web")}));
+  ASSERT_TRUE(server_.wait_for_status("web", is_active));
+  server_.disconnect();
+  server_.connect();
+  EXPECT_TRUE(server_.wait_for([](const v1::FromAgent& message) {
+    return message.report().full() && message.report().instances_size() == 1;
+  }));
+  EXPECT_EQ(machine_.starts(), Items{"web"});
+}
+
+TEST_F(DaemonTest, UsageTravelsWithHeartbeats) {
+  const RunningAgent agent(machine_, store_, &server_);
+  machine_.consume("web", {.cpu_time = {}, .ram = Bytes(1 << 20)});
+  EXPECT_TRUE(server_.wait_for([](const v1::FromAgent& message) {
+    const v1::Report& report = message.report();
+    return !report.full() && report.instances_size() == 0 && report.node().empty() &&
+           report.usage().ram() > (1 << 20);  // the instance and the agent itself
+  }));
+}
+
+TEST_F(DaemonTest, AllInstancesAreStoppedAtTheEndIfThatIsWanted) {
+  {
+    const RunningAgent agent(machine_, store_, &server_, [](Config& config, Outside&) {
+      config.stop_instances_on_exit = true;
+    });
+    server_.say(a_command(1, {a_spec("base", 100), a_spec("app", 10), a_spec("toy", 1)}));
+    for (const char* item : {"base", "app", "toy"}) {
+      ASSERT_TRUE(server_.wait_for_status(item, is_active));
+    }
+  }
+  EXPECT_EQ(machine_.running(), 0U);
+  EXPECT_EQ(machine_.stops(), (Items{"toy", "app", "base"}));
+}
+
+TEST_F(DaemonTest, HealthIsCheckedAndReported) {
+  const auto unhealthy = [](Config&, Outside& outside) {
+    outside.check_health = [](const model::HealthCheck&, const model::InstanceKey&,
+                              runtime::Runtime&) {
+      return runtime::HealthAnswer{.healthy = false, .message = "no answer at all"};
+    };
+  };
+  const RunningAgent agent(machine_, store_, &server_, unhealthy);
+  model::InstanceSpec spec = a_spec("web");
+  spec.item.health = model::HealthCheck{model::TcpCheck{80}, 10ms, 1};
+  server_.say(a_command(1, {spec}));
+  EXPECT_TRUE(server_.wait_for_status("web", [](const v1::ReportedStatus& status) {
+    return status.problem().message().find("no answer at all") != std::string::npos;
+  }));
+}
+
+TEST_F(DaemonTest, ADamagedStoreIsAnError) {
+  ASSERT_TRUE(store_.commit({{"acted", "?"}}));
+  Config config;
+  config.state_dir = "/";
+  const auto opened = Daemon::open(config, {.store = store_});
+  ASSERT_FALSE(opened);
+  EXPECT_EQ(opened.error().code, Code::Damaged);
+}
+
+// --- Streams -----------------------------------------------------------------------------------
+
+v1::ToAgent open_logs(std::uint64_t stream, bool follow) {
+  v1::ToAgent message;
+  v1::OpenLogs& open = *message.mutable_open_logs();
+  open.set_stream(stream);
+  open.mutable_key()->set_item("web");
+  open.mutable_key()->set_subject("vehicle");
+  open.set_tail(2);
+  open.set_follow(follow);
+  return message;
+}
+
+runtime::LogLine a_line(const std::string& text) { return {.time = "", .text = text}; }
+
+bool ends(const v1::FromAgent& message, std::uint64_t stream) {
+  return message.stream().stream() == stream && message.stream().end();
+}
+
+// A log whose next lines the test gives; shared, for the reader outlives the opening.
+struct FakeLog {
+  shell::Mailbox<runtime::LogLine> lines{100};
+
+  std::function<void(Config&, Outside&)> installed() {
+    return [this](Config&, Outside& outside) {
+      outside.open_log = [this](const model::InstanceKey& key, std::size_t) -> Result<ReadLog> {
+        if (key != key_of("web")) return not_found("no such log");
+        return ReadLog([this](Duration wait) { return lines.take(shell::now() + wait); });
+      };
+    };
+  }
+};
+
+TEST_F(DaemonTest, LogsAreSentToTheirEnd) {
+  FakeLog log;
+  ASSERT_TRUE(log.lines.post(a_line("one")));
+  ASSERT_TRUE(log.lines.post(a_line("two")));
+  const RunningAgent agent(machine_, store_, &server_, log.installed());
+  server_.say(open_logs(5, false));
+  ASSERT_TRUE(server_.wait_for([](const auto& message) { return ends(message, 5); }));
+  EXPECT_EQ(server_.data_of(5), "one\ntwo\n");
+}
+
+TEST_F(DaemonTest, FollowedLogsGoOnUntilTheOtherSideHasEnough) {
+  FakeLog log;
+  const RunningAgent agent(machine_, store_, &server_, log.installed());
+  server_.say(open_logs(6, true));
+  ASSERT_TRUE(log.lines.post(a_line("later")));
+  ASSERT_TRUE(
+      server_.wait_for([](const auto& message) { return message.stream().data() == "later\n"; }));
+  v1::ToAgent enough;
+  enough.mutable_stream()->set_stream(6);
+  enough.mutable_stream()->set_end(true);
+  server_.say(enough);
+  EXPECT_TRUE(server_.wait_for([](const auto& message) { return ends(message, 6); }));
+}
+
+TEST_F(DaemonTest, ALogThatIsNotThereIsAnError) {
+  FakeLog log;
+  const RunningAgent agent(machine_, store_, &server_, log.installed());
+  v1::ToAgent message = open_logs(7, false);
+  message.mutable_open_logs()->mutable_key()->set_item("other");
+  server_.say(message);
+  EXPECT_TRUE(server_.wait_for([](const v1::FromAgent& sent) {
+    return sent.stream().stream() == 7 && sent.stream().error().reason() == "NotFound";
+  }));
+}
+
+v1::ToAgent open_exec(std::uint64_t stream) {
+  v1::ToAgent message;
+  v1::OpenExec& open = *message.mutable_open_exec();
+  open.set_stream(stream);
+  open.mutable_key()->set_item("web");
+  open.mutable_key()->set_subject("vehicle");
+  open.add_command("cat");
+  return message;
+}
+
+TEST_F(DaemonTest, ASessionTalksBothWaysAndEndsWithItsCode) {
+  const RunningAgent agent(machine_, store_, &server_);
+  server_.say(a_command(1, {a_spec("web")}));
+  ASSERT_TRUE(server_.wait_for_status("web", is_active));
+  server_.say(open_exec(8));
+  v1::ToAgent input;
+  input.mutable_stream()->set_stream(8);
+  input.mutable_stream()->set_data("hello");
+  input.mutable_stream()->set_end(true);
+  server_.say(input);
+  ASSERT_TRUE(server_.wait_for([](const v1::FromAgent& message) {
+    return message.stream().stream() == 8 && message.stream().has_exit_code() &&
+           message.stream().exit_code() == 7;
+  }));
+  EXPECT_EQ(server_.data_of(8), "hello");
+}
+
+TEST_F(DaemonTest, ASessionInWhatDoesNotRunIsAnError) {
+  const RunningAgent agent(machine_, store_, &server_);
+  server_.say(open_exec(9));
+  EXPECT_TRUE(server_.wait_for([](const v1::FromAgent& message) {
+    return message.stream().stream() == 9 && message.stream().error().reason() == "NotFound";
+  }));
+}
+
+}  // namespace
+}  // namespace berth::agentd

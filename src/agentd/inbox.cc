@@ -1,0 +1,37 @@
+#include "agentd/inbox.h"
+
+#include <utility>
+#include <variant>
+
+#include "base/check.h"
+
+namespace berth::agentd {
+
+void Inbox::tell(agent::Event event) {
+  if (box_.post(std::move(event))) return;
+  CHECK(box_.closed(), "more facts wait than this machine can have");
+}
+
+bool Inbox::tell_command(model::Command command) {
+  if (commands_.fetch_add(1) < kCommandsMax &&
+      box_.post(agent::CommandReceived{std::move(command)})) {
+    return true;
+  }
+  --commands_;
+  return false;
+}
+
+void Inbox::tell_usage(agent::Measured measured) {
+  if (!usage_waits_.exchange(true)) tell(std::move(measured));
+}
+
+std::vector<agent::Event> Inbox::take(std::optional<Time> until) {
+  std::vector<agent::Event> events = box_.take(until);
+  for (const agent::Event& event : events) {
+    if (std::holds_alternative<agent::CommandReceived>(event)) --commands_;
+    if (std::holds_alternative<agent::Measured>(event)) usage_waits_ = false;
+  }
+  return events;
+}
+
+}  // namespace berth::agentd

@@ -1,0 +1,85 @@
+#include "agentd/ordered_runtime.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/check.h"
+#include "shell/log.h"
+
+namespace berth::agentd {
+namespace {
+
+using shell::LogLevel;
+
+bool is_in(const std::vector<model::FoundRun>& runs, const agent::Exited& exited) {
+  return std::any_of(runs.begin(), runs.end(), [&](const model::FoundRun& found) {
+    return found.key == exited.key && found.run == exited.run;
+  });
+}
+
+}  // namespace
+
+OrderedRuntime::OrderedRuntime(const MakeRuntime& make, Tell tell)
+    : tell_(std::move(tell)), runtime_(make(*this)) {
+  CHECK(runtime_ != nullptr, "a runtime that was not made");
+  id_ = runtime_->describe().id;
+}
+
+void OrderedRuntime::list() {
+  const std::unique_lock no_starts(starting_);
+  {
+    const std::lock_guard lock(mutex_);
+    listing_ = true;
+  }
+  const auto runs = runtime_->list();
+  if (!runs) {
+    // The core asks again.
+    shell::log(LogLevel::Warning, "a runtime cannot tell what it runs",
+               {{"runtime", id_.value()}, {"error", runs.error().message}});
+  }
+  const std::lock_guard lock(mutex_);
+  listing_ = false;
+  const auto held_back = std::exchange(held_back_, {});
+  for (const agent::Exited& exited : held_back) {
+    if (!runs || !is_in(*runs, exited)) tell_(exited);
+  }
+  if (!runs) return;
+  tell_(agent::RunsListed{id_, *runs});
+  for (const agent::Exited& exited : held_back) {
+    if (is_in(*runs, exited)) tell_(exited);
+  }
+}
+
+void OrderedRuntime::start(const agent::Start& start) {
+  const std::shared_lock no_list(starting_);
+  const auto started = runtime_->start(start.spec, start.run);
+  if (started) {
+    tell_(agent::Started{start.spec.key, start.run});
+  } else {
+    tell_(agent::StartFailed{start.spec.key, start.run, started.error()});
+  }
+}
+
+void OrderedRuntime::stop(const agent::Stop& stop) {
+  runtime_->stop(stop.key, stop.run, stop.grace);
+}
+
+void OrderedRuntime::exited(const model::InstanceKey& key, const model::RunId& run,
+                            std::int32_t exit_code, const model::Problem& problem) {
+  if (!problem.reason.empty()) {
+    shell::log(LogLevel::Warning, "an instance ended",
+               {{"instance", model::to_string(key)},
+                {"code", std::to_string(exit_code)},
+                {"reason", problem.reason},
+                {"why", problem.message}});
+  }
+  agent::Exited exited{key, run, exit_code, problem};
+  const std::lock_guard lock(mutex_);
+  if (listing_) {
+    held_back_.push_back(std::move(exited));
+  } else {
+    tell_(std::move(exited));
+  }
+}
+
+}  // namespace berth::agentd

@@ -1,0 +1,47 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <shared_mutex>
+#include <vector>
+
+#include "agent/events.h"
+#include "runtime/runtime.h"
+
+namespace berth::agentd {
+
+using Tell = std::function<void(agent::Event)>;
+
+// A runtime, told what it shall tell to.
+using MakeRuntime = std::function<std::unique_ptr<runtime::Runtime>(runtime::RunListener&)>;
+
+// A runtime whose facts reach the core in the order in which they happened: between the moment when
+// the runs are listed and the moment when the list is told, no start ends and no end is told. Its
+// methods may block; those of one instance come one after the other.
+class OrderedRuntime final : public runtime::RunListener {
+ public:
+  OrderedRuntime(const MakeRuntime& make, Tell tell);
+
+  runtime::Runtime& runtime() { return *runtime_; }
+  const model::RuntimeId& id() const { return id_; }
+
+  void list();
+  void start(const agent::Start& start);
+  void stop(const agent::Stop& stop);
+
+  void exited(const model::InstanceKey& key, const model::RunId& run, std::int32_t exit_code,
+              const model::Problem& problem) override;
+
+ private:
+  const Tell tell_;
+  std::shared_mutex starting_;  // shared by starts, owned by a list
+  std::mutex mutex_;
+  bool listing_ = false;
+  std::vector<agent::Exited> held_back_;  // ends that came while it was listing
+  std::unique_ptr<runtime::Runtime> runtime_;
+  model::RuntimeId id_;
+};
+
+}  // namespace berth::agentd

@@ -1,0 +1,110 @@
+#include "agentd/performer.h"
+
+#include <string>
+#include <variant>
+
+#include "shell/log.h"
+
+namespace berth::agentd {
+namespace {
+
+using shell::LogLevel;
+
+// Far more than the core can want at once: it waits for answers.
+constexpr std::size_t kTasksMax = 100'000;
+constexpr std::size_t kCheckers = 2;
+
+// The core hears nothing, and asks again after a while.
+void submit(shell::Workers& workers, const std::string& key, shell::Workers::Task task) {
+  if (workers.submit(key, std::move(task))) return;
+  shell::log(LogLevel::Debug, "an action was dropped", {{"for", key}});
+}
+
+}  // namespace
+
+Performer::Performer(Runtimes& runtimes, CheckHealth check_health, Tell tell, std::size_t threads)
+    : runtimes_(runtimes),
+      check_health_(std::move(check_health)),
+      tell_(std::move(tell)),
+      workers_(threads, kTasksMax),
+      checkers_(kCheckers, kTasksMax) {}
+
+void Performer::perform(const agent::Action& action) {
+  std::visit([this](const auto& one) { begin(one); }, action);
+}
+
+void Performer::forget(const agent::Exited& exited) {
+  // Which runtime it was is not said; the others know no such run.
+  submit(workers_, model::to_string(exited.key), [this, exited] {
+    for (const auto& one : runtimes_) one->runtime().forget(exited.key, exited.run);
+  });
+}
+
+void Performer::stop() {
+  checkers_.stop();
+  workers_.stop();
+}
+
+OrderedRuntime* Performer::find(const model::RuntimeId& id) {
+  for (const auto& runtime : runtimes_) {
+    if (runtime->id() == id) return runtime.get();
+  }
+  return nullptr;
+}
+
+void Performer::begin(const agent::ListRuns& list) {
+  OrderedRuntime* runtime = find(list.runtime);
+  if (runtime == nullptr) return;
+  submit(workers_, "runtime " + list.runtime.value(), [runtime] { runtime->list(); });
+}
+
+void Performer::begin(const agent::Start& start) {
+  OrderedRuntime* runtime = find(start.spec.runtime);
+  if (runtime == nullptr) {
+    const model::Problem problem{"NoSuchRuntime",
+                                 "there is no runtime " + start.spec.runtime.value()};
+    return tell_(agent::StartFailed{start.spec.key, start.run, problem});
+  }
+  const Name name{start.spec.key, start.run};
+  {
+    const std::lock_guard lock(mutex_);
+    waiting_.insert(name);
+  }
+  submit(workers_, model::to_string(start.spec.key), [this, runtime, start, name] {
+    if (!take_turn(name)) return;
+    runtime->start(start);
+    const std::lock_guard lock(mutex_);
+    under_way_.erase(name);
+  });
+}
+
+// False: it was stopped before its turn came.
+bool Performer::take_turn(const Name& start) {
+  const std::lock_guard lock(mutex_);
+  if (waiting_.erase(start) == 0) return false;
+  under_way_.insert(start);
+  return true;
+}
+
+void Performer::begin(const agent::Stop& stop) {
+  OrderedRuntime* runtime = find(stop.runtime);
+  if (runtime == nullptr) return tell_(agent::Exited{stop.key, stop.run, 0});
+  bool interrupts = false;
+  {
+    const std::lock_guard lock(mutex_);
+    waiting_.erase({stop.key, stop.run});
+    interrupts = under_way_.contains({stop.key, stop.run});
+  }
+  const auto do_it = [runtime, stop] { runtime->stop(stop); };
+  // A start that takes long is told at once. Whether it had begun to listen is not known, so it is
+  // told in its turn, too; a second end of a run does no harm.
+  if (interrupts) submit(workers_, "stop " + model::to_string(stop.key), do_it);
+  submit(workers_, model::to_string(stop.key), do_it);
+}
+
+void Performer::begin(const agent::CheckHealth& check) {
+  submit(checkers_, model::to_string(check.spec.key),
+         [this, check] { tell_(check_health_(check)); });
+}
+
+}  // namespace berth::agentd

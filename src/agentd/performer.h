@@ -1,0 +1,58 @@
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <set>
+#include <utility>
+#include <vector>
+
+#include "agent/events.h"
+#include "agentd/ordered_runtime.h"
+#include "shell/workers.h"
+
+namespace berth::agentd {
+
+// One health check, to its end. May block.
+using CheckHealth = std::function<agent::HealthChecked(const agent::CheckHealth&)>;
+
+using Runtimes = std::vector<std::unique_ptr<OrderedRuntime>>;
+
+// Does what the core decides, on threads of its own: what concerns one instance one after the
+// other, different instances side by side. Answers are told as facts.
+class Performer {
+ public:
+  // The runtimes must outlive it.
+  Performer(Runtimes& runtimes, CheckHealth check_health, Tell tell, std::size_t threads);
+
+  // Neither blocks. The end of a run is forgotten when it is durable what follows from it.
+  void perform(const agent::Action& action);
+  void forget(const agent::Exited& exited);
+
+  // What is under way comes to its end, what waits is dropped. Nothing is done after it.
+  void stop();
+
+ private:
+  using Name = std::pair<model::InstanceKey, model::RunId>;
+
+  void begin(const agent::ListRuns& list);
+  void begin(const agent::Start& start);
+  void begin(const agent::Stop& stop);
+  void begin(const agent::CheckHealth& check);
+
+  bool take_turn(const Name& start);
+
+  OrderedRuntime* find(const model::RuntimeId& id);
+
+  Runtimes& runtimes_;
+  const CheckHealth check_health_;
+  const Tell tell_;
+  std::mutex mutex_;
+  std::set<Name> waiting_;    // starts whose turn has not come, and that shall still be done
+  std::set<Name> under_way_;  // starts that a runtime is busy with
+  shell::Workers workers_;
+  shell::Workers checkers_;  // apart, so that a slow check does not keep anything from starting
+};
+
+}  // namespace berth::agentd

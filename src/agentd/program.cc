@@ -1,0 +1,147 @@
+#include "agentd/program.h"
+
+#include <fmt/format.h>
+#include <malloc.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <memory>
+#include <optional>
+#include <thread>
+#include <utility>
+
+#include "agentd/config.h"
+#include "agentd/daemon.h"
+#include "agentd/join_command.h"
+#include "agentd/machine.h"
+#include "agentd/real_outside.h"
+#include "shell/log.h"
+#include "shell/signals.h"
+#include "store/sqlite/sqlite_store.h"
+#include "trust/certificate.h"
+#include "trust/files.h"
+
+namespace berth::agentd {
+namespace {
+
+namespace fs = std::filesystem;
+using Arguments = std::vector<std::string>;
+
+constexpr int kFailed = 1;
+constexpr int kCalledWrongly = 2;
+
+constexpr std::string_view kWhat =
+    R"(berth-agent runs instances on this machine, as the control plane says.
+
+Usage:
+  berth-agent [run] [settings]                              run the agent
+  berth-agent join https://HOST:PORT TOKEN [--name NAME]    become a node of a unit
+  berth-agent --show-config [settings]                      show each setting and its origin
+  berth-agent --help | --version)";
+
+int fail(const Error& error, int code = kFailed) {
+  fmt::print(stderr, "berth-agent: {}\n", error.message);
+  return code;
+}
+
+// Takes a word out of the arguments; whether it was there.
+bool take(Arguments& arguments, std::string_view word) {
+  const auto found = std::find(arguments.begin(), arguments.end(), word);
+  if (found == arguments.end()) return false;
+  arguments.erase(found);
+  return true;
+}
+
+// The node's own name, which must be the one that its certificate speaks for.
+Result<std::string> name_of(const Config& config,
+                            const std::optional<trust::Credentials>& credentials) {
+  if (!credentials) return config.node.empty() ? host_name() : config.node;
+  const trust::CertificateView seen = TRY(trust::look_at(credentials->own.certificate));
+  const auto identity = trust::parse_identity(seen.common_name);
+  if (!identity || identity->role != trust::Role::Node) {
+    return invalid_input("the certificate is for " + seen.common_name + ", which is no node");
+  }
+  if (!config.node.empty() && config.node != identity->name) {
+    return invalid_input(fmt::format(
+        "node.name is {}, but this machine has joined as {}. To join again: berth-agent join",
+        config.node, identity->name));
+  }
+  return identity->name;
+}
+
+// Without an identity there is nobody to talk to, but what is wanted runs.
+std::optional<trust::Credentials> load_credentials(const fs::path& state_dir) {
+  auto loaded = trust::load(identity_directory(state_dir));
+  if (loaded) return *std::move(loaded);
+  if (loaded.error().code != Code::NotFound) {
+    shell::log(shell::LogLevel::Error, "the identity of this node cannot be used; join again",
+               {{"error", loaded.error().message}});
+  }
+  return std::nullopt;
+}
+
+void warn_if_alone(const Config& config, const std::optional<trust::Credentials>& credentials) {
+  if (!credentials) {
+    shell::log(shell::LogLevel::Warning,
+               "this machine has not joined a unit; berth-agent join https://HOST:PORT TOKEN");
+  } else if (config.server.empty()) {
+    shell::log(shell::LogLevel::Warning, "no server is configured");
+  }
+}
+
+Result<void> run(Config config) {
+  // Before any thread is started: they inherit the mask.
+  shell::Signals signals = TRY(shell::Signals::block());
+  shell::configure_log(config.log_format, config.log_level);
+  TRY(make_state_directory(config.state_dir));
+  const auto credentials = load_credentials(config.state_dir);
+  config.node = TRY(name_of(config, credentials));
+  if (const std::string flaw = flaw_of_node_name(config.node); !flaw.empty()) {
+    return invalid_input(fmt::format("node.name: {}; set --node-name", flaw));
+  }
+  config.boot_id = make_boot_id();
+  store::SqliteStore store = TRY(store::SqliteStore::open(store_file(config.state_dir)));
+  warn_if_alone(config, credentials);
+  const auto daemon = TRY(Daemon::open(config, real_outside(config, store, credentials)));
+
+  std::thread running([&daemon] { daemon->run(); });
+  signals.wait(std::nullopt);
+  daemon->stop();
+  running.join();
+  return {};
+}
+
+}  // namespace
+
+int run_program(const Arguments& given) {
+  // An arena per thread would cost more memory than all that this program keeps.
+  mallopt(M_ARENA_MAX, 2);
+  Arguments arguments = given;
+  if (take(arguments, "--help") || take(arguments, "-h")) {
+    fmt::print("{}", shell::help_for("berth-agent", kWhat, known_settings()));
+    return 0;
+  }
+  if (take(arguments, "--version")) {
+    fmt::print("berth-agent {}\n", BERTH_VERSION);
+    return 0;
+  }
+  const bool shows_config = take(arguments, "--show-config");
+  if (!arguments.empty() && arguments.front() == "join") {
+    const auto joined = run_join({arguments.begin() + 1, arguments.end()});
+    if (!joined) return fail(joined.error());
+    fmt::print("{}", *joined);
+    return 0;
+  }
+  if (!arguments.empty() && arguments.front() == "run") arguments.erase(arguments.begin());
+
+  const auto settings = load_settings(arguments);
+  if (!settings) return fail(settings.error(), kCalledWrongly);
+  if (shows_config) fmt::print("{}", settings->show());
+  auto config = read_config(*settings);
+  if (!config) return fail(config.error(), kCalledWrongly);
+  if (shows_config) return 0;
+  const auto ended = run(*std::move(config));
+  return ended ? 0 : fail(ended.error());
+}
+
+}  // namespace berth::agentd

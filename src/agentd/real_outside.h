@@ -1,0 +1,17 @@
+#pragma once
+
+#include <optional>
+
+#include "agentd/config.h"
+#include "agentd/daemon.h"
+#include "store/store.h"
+#include "trust/files.h"
+
+namespace berth::agentd {
+
+// What the daemon stands on in production: the runtimes of this machine, their logs, and the link,
+// if the machine has joined and a server is configured.
+Outside real_outside(const Config& config, store::Store& store,
+                     const std::optional<trust::Credentials>& credentials);
+
+}  // namespace berth::agentd

@@ -1,0 +1,62 @@
+#include "agentd/renewal.h"
+
+#include <gtest/gtest.h>
+
+#include "agentd/testing/fakes.h"
+
+namespace berth::agentd {
+namespace {
+
+using testing::FakeMachine;
+using testing::FakeServer;
+using testing::FakeStore;
+using testing::RunningAgent;
+
+const trust::Identity kNode{trust::Role::Node, "n1"};
+
+// A unit, and a node of it whose certificate has that long to live.
+struct Unit {
+  trust::Authority authority = *trust::Authority::make(std::chrono::system_clock::now());
+  std::shared_ptr<std::optional<trust::Credentials>> saved =
+      std::make_shared<std::optional<trust::Credentials>>();
+
+  std::string sign(const std::string& request, std::chrono::hours validity,
+                   const trust::Identity& identity = kNode) const {
+    return *authority.sign(request, identity, validity, std::chrono::system_clock::now());
+  }
+
+  std::function<void(Config&, Outside&)> credentials(std::chrono::hours validity) const {
+    return [this, validity](Config&, Outside& outside) {
+      const std::string key = trust::make_key();
+      const std::string certificate = sign(*trust::make_request(key), validity);
+      outside.credentials = {{key, certificate}, authority.pem().certificate};
+      outside.save_credentials = [kept = saved](const trust::Credentials& renewed) {
+        *kept = renewed;
+        return Result<void>{};
+      };
+    };
+  }
+};
+
+TEST(Renewal, AnAgingCertificateIsReplacedSavedAndUsed) {
+  FakeMachine machine;
+  FakeStore store;
+  FakeServer server;
+  const Unit unit;
+  const RunningAgent agent(machine, store, &server, unit.credentials(std::chrono::hours(1)));
+  const auto asked =
+      server.wait_for([](const v1::FromAgent& message) { return message.has_renew(); });
+  ASSERT_TRUE(asked);
+  v1::ToAgent answer;
+  answer.mutable_renewed()->set_certificate(
+      unit.sign(asked->renew().request(), std::chrono::hours(24 * 90)));
+  server.say(answer);
+  ASSERT_TRUE(server.wait_for_identity());
+  EXPECT_EQ(server.identity()->certificate, answer.renewed().certificate());
+  ASSERT_TRUE(*unit.saved);
+  EXPECT_EQ((*unit.saved)->own, *server.identity());
+  EXPECT_TRUE(trust::check_pair((*unit.saved)->own));
+}
+
+}  // namespace
+}  // namespace berth::agentd
