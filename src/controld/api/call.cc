@@ -1,0 +1,167 @@
+#include "controld/api/call.h"
+
+#include <google/protobuf/message.h>
+#include <google/protobuf/util/json_util.h>
+
+#include <utility>
+
+#include "base/check.h"
+
+namespace berth::controld::api {
+
+std::string json_of(const Message& message) {
+  google::protobuf::util::JsonPrintOptions options;
+  options.always_print_primitive_fields = true;
+  std::string json;
+  const auto status = google::protobuf::util::MessageToJsonString(message, &json, options);
+  CHECK(status.ok(), "a message of ours cannot be written as JSON");
+  return json;
+}
+
+Answer::Answer(std::unique_ptr<Message> message) : message_(std::move(message)) {}
+Answer::Answer(std::string json, const Message& form) : json_(std::move(json)), form_(&form) {}
+Answer::~Answer() = default;
+
+const Message& Answer::message() const {
+  if (form_ != nullptr) {
+    std::call_once(made_, [this] {
+      message_.reset(form_->New());
+      const auto status = google::protobuf::util::JsonStringToMessage(json_, message_.get());
+      CHECK(status.ok(), "JSON of ours is not what it should be");
+    });
+  }
+  return *message_;
+}
+
+const std::string& Answer::json() const {
+  if (form_ == nullptr) std::call_once(made_, [this] { json_ = json_of(*message_); });
+  return json_;
+}
+
+bool Call::send(AnswerPtr answer, std::size_t bytes) {
+  std::function<void()> wake;
+  bool has_room = false;
+  {
+    const std::lock_guard lock(mutex_);
+    if (end_) return false;
+    has_room =
+        queue_.size() < queued_max_ && (queue_.empty() || bytes <= kQueuedBytesMax - queued_bytes_);
+    if (has_room) {
+      queue_.emplace_back(std::move(answer), bytes);
+      queued_bytes_ += bytes;
+      wake = wake_;
+    }
+  }
+  if (!has_room) {
+    fail({Code::Exhausted, "cut off: what was sent was not read in time"});
+    return false;
+  }
+  if (wake) wake();
+  return true;
+}
+
+void Call::finish() { end(std::nullopt, false); }
+
+void Call::answer(AnswerPtr only) {
+  if (send(std::move(only))) finish();
+}
+
+void Call::fail(Error error) { end(std::move(error), true); }
+
+void Call::abandon() { end(std::nullopt, true); }
+
+void Call::end(std::optional<Error> error, bool drop_queue) {
+  std::function<void()> wake;
+  std::function<void()> over;
+  std::deque<std::pair<AnswerPtr, std::size_t>> dropped;
+  {
+    const std::lock_guard lock(mutex_);
+    if (drop_queue) queue_.swap(dropped);
+    if (drop_queue) queued_bytes_ = 0;
+    if (end_) return;
+    end_ = End{std::move(error)};
+    wake = wake_;
+    over = std::exchange(over_, nullptr);
+    drained_ = nullptr;
+    input_ = nullptr;
+  }
+  if (over) over();
+  if (wake) wake();
+}
+
+void Call::when_drained(std::function<void()> then) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (end_) return;
+    if (!queue_.empty()) {
+      drained_ = std::move(then);
+      return;
+    }
+  }
+  then();
+}
+
+void Call::when_over(std::function<void()> then) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (!end_) {
+      over_ = std::move(then);
+      return;
+    }
+  }
+  then();
+}
+
+void Call::when_input(Input take) {
+  const std::lock_guard lock(mutex_);
+  if (!end_) input_ = std::make_shared<const Input>(std::move(take));
+}
+
+bool Call::is_over() const {
+  const std::lock_guard lock(mutex_);
+  return end_.has_value();
+}
+
+std::optional<Error> Call::failure() const {
+  const std::lock_guard lock(mutex_);
+  return end_ ? end_->error : std::nullopt;
+}
+
+Call::Next Call::next() {
+  std::function<void()> drained;
+  Next result;
+  {
+    const std::lock_guard lock(mutex_);
+    if (!queue_.empty()) {
+      result = std::move(queue_.front().first);
+      queued_bytes_ -= queue_.front().second;
+      queue_.pop_front();
+      if (queue_.empty()) drained = std::exchange(drained_, nullptr);
+    } else if (end_) {
+      result = *end_;
+    }
+  }
+  if (drained) drained();
+  return result;
+}
+
+void Call::set_wake(std::function<void()> wake) {
+  std::function<void()> now;
+  {
+    const std::lock_guard lock(mutex_);
+    wake_ = std::move(wake);
+    if (end_ || !queue_.empty()) now = wake_;
+  }
+  if (now) now();
+}
+
+void Call::input(const Message* message) {
+  std::shared_ptr<const Input> take;
+  {
+    const std::lock_guard lock(mutex_);
+    take = input_;
+  }
+  if (take) (*take)(message);
+}
+
+}  // namespace berth::controld::api

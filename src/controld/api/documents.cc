@@ -1,0 +1,284 @@
+#include <fmt/format.h>
+#include <google/protobuf/struct.pb.h>
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "codec/manifest.h"
+#include "codec/plan_json.h"
+#include "codec/wire.h"
+#include "controld/api/calls.h"
+#include "controld/api/messages.h"
+#include "controld/cluster_documents.h"
+#include "placement/request.h"
+
+namespace berth::controld::api {
+namespace {
+
+template <class Files>
+std::vector<codec::SourceFile> files_of(const Files& files) {
+  std::vector<codec::SourceFile> sources;
+  for (const v1::SourceFile& file : files) sources.push_back({file.name(), file.text()});
+  return sources;
+}
+
+Error error_of(const codec::ParsedManifest& parsed) {
+  std::string lines;
+  for (const codec::Diagnostic& diagnostic : parsed.diagnostics) {
+    lines += (lines.empty() ? "" : "\n") + codec::to_string(diagnostic);
+  }
+  return invalid_input(std::move(lines));
+}
+
+// --- Apply.
+
+using Asked = std::vector<std::pair<model::ItemId, model::SubjectId>>;
+
+Asked asked_by(const model::Manifest& documents) {
+  Asked asked;
+  for (const model::Document& document : documents) {
+    const auto* deployment = std::get_if<model::Deployment>(&document);
+    if (deployment == nullptr) continue;
+    for (const model::RunRequest& run : deployment->run) asked.emplace_back(run.item, run.subject);
+  }
+  return asked;
+}
+
+// One apply call on its way. What it tells goes through the hub, so that it comes in order.
+class ApplyRun : public std::enable_shared_from_this<ApplyRun> {
+ public:
+  ApplyRun(const Services& services, CallPtr call, bool wait)
+      : services_(services), call_(std::move(call)), wait_(wait) {}
+
+  void start(std::vector<codec::SourceFile> files, std::optional<std::uint64_t> if_revision) {
+    look(
+        services_, call_,
+        [](const control::Controller& controller) { return outline_of(controller.durable()); },
+        [self = shared_from_this(), files = std::move(files), if_revision](model::Manifest stored) {
+          self->parse(files, stored, if_revision);
+        });
+  }
+
+ private:
+  void parse(const std::vector<codec::SourceFile>& files, const model::Manifest& stored,
+             std::optional<std::uint64_t> if_revision) {
+    codec::ParsedManifest parsed = codec::parse_manifests(files, stored);
+    if (!parsed.ok()) return call_->fail(error_of(parsed));
+    for (const auto& warning : parsed.diagnostics) warnings_.push_back(codec::to_string(warning));
+    asked_ = asked_by(parsed.documents);
+    const auto documents = std::make_shared<model::Manifest>(std::move(parsed.documents));
+    services_.loop.call(
+        [&](control::CallId id) {
+          return control::ApplyCall{id, std::move(*documents), if_revision};
+        },
+        [self = shared_from_this()](const Loop::Answer& answer) { return self->take(answer); });
+  }
+
+  bool take(const Loop::Answer& answer) {
+    if (const auto* error = std::get_if<Error>(&answer)) {
+      call_->fail(*error);
+      return false;
+    }
+    if (const auto* accepted = std::get_if<control::Accepted>(&answer)) {
+      const auto tell = [self = shared_from_this(),
+                         accepted = *accepted](const control::Controller& controller) {
+        self->tell_accepted(controller, accepted);
+      };
+      if (!services_.loop.post(Loop::Query(tell))) call_->fail(busy());
+      return wait_ && !call_->is_over();
+    }
+    const auto tell = [self = shared_from_this(), finished = std::get<control::Finished>(answer)](
+                          const control::Controller&) { self->tell_finished(finished); };
+    if (!services_.loop.post(Loop::Query(tell))) call_->fail(busy());
+    return false;
+  }
+
+  void tell_accepted(const control::Controller& controller, const control::Accepted& accepted) {
+    std::vector<InstanceView> views = instances_of(controller, asked_);
+    std::vector<model::InstanceKey> keys;
+    for (const InstanceView& view : views) keys.push_back(view.status.key);
+    services_.hub.in_order([self = shared_from_this(), accepted, keys] {
+      v1::ApplyEvent event;
+      *event.mutable_accepted() = to_message(accepted);
+      for (const std::string& warning : self->warnings_) {
+        event.mutable_accepted()->add_warnings(warning);
+      }
+      for (const auto& key : keys) *event.mutable_accepted()->add_instances() = codec::to_wire(key);
+      self->call_->send(answer_of(std::move(event)));
+      if (!self->wait_) self->call_->finish();
+    });
+    if (!wait_) return;
+    services_.hub.add({.call = call_,
+                       .about = "",
+                       .events = false,
+                       .only = std::set<model::InstanceKey>(keys.begin(), keys.end())},
+                      {.instances = std::move(views), .nodes = {}});
+  }
+
+  void tell_finished(const control::Finished& finished) {
+    services_.hub.in_order([call = call_, finished] {
+      v1::ApplyEvent event;
+      *event.mutable_finished() = to_message(finished);
+      call->answer(answer_of(std::move(event)));
+    });
+  }
+
+  const Services& services_;
+  const CallPtr call_;
+  const bool wait_;
+  std::vector<std::string> warnings_;
+  Asked asked_;
+};
+
+// --- Plan and why.
+
+Result<placement::Mode> mode_of(const v1::PlanRequest& request) {
+  if (request.replan() && request.rebalance()) {
+    return invalid_input("replan and rebalance exclude each other");
+  }
+  if (request.full() && !request.rebalance()) return invalid_input("full belongs to rebalance");
+  if (request.replan()) return placement::Mode::Replan;
+  if (!request.rebalance()) return placement::Mode::Run;
+  if (request.full()) return placement::Mode::RebalanceFull;
+  return Error{Code::Internal,
+               "rebalancing with as few moves as possible is not part of this version; ask for "
+               "full"};
+}
+
+Result<std::string> planned(Cluster cluster, const v1::PlanRequest& request) {
+  const placement::Mode mode = TRY(mode_of(request));
+  codec::ParsedManifest parsed =
+      codec::parse_manifests(files_of(request.files()), cluster.documents);
+  if (!parsed.ok()) return error_of(parsed);
+  const std::uint64_t revision = cluster.revision;
+  cluster = overlaid(std::move(cluster), std::move(parsed.documents));
+  const placement::Snapshot snapshot = snapshot_of(cluster);
+  const placement::Plan plan =
+      placement::make_plan(snapshot, {.mode = mode, .explain = std::nullopt});
+  return codec::plan_to_json(plan, revision);
+}
+
+std::vector<model::InstanceKey> known_instances(const placement::Snapshot& snapshot) {
+  std::set<model::InstanceKey> known;
+  for (const placement::Request& request : placement::expand(snapshot)) known.insert(request.key);
+  for (const auto& [key, present] : snapshot.present) known.insert(key);
+  return {known.begin(), known.end()};
+}
+
+// What runs and is not asked for any more has no verdicts: nothing was decided about it.
+placement::Explanation explanation_of(const placement::Plan& plan, const model::InstanceKey& key) {
+  if (plan.explanation) return *plan.explanation;
+  const auto stop = std::ranges::find(plan.stops, key, &placement::Stop::key);
+  const std::string where = stop == plan.stops.end() ? "" : " on " + model::to_string(stop->place);
+  return {key, fmt::format("runs{}, and nothing asks for it: it stops", where), {}};
+}
+
+Result<std::string> explained(const Cluster& cluster, const std::string& instance) {
+  const placement::Snapshot snapshot = snapshot_of(cluster);
+  const auto key = TRY(find_instance(instance, known_instances(snapshot)));
+  const placement::Plan plan =
+      placement::make_plan(snapshot, {.mode = placement::Mode::Run, .explain = key});
+  return codec::explanation_to_json(plan, explanation_of(plan, key));
+}
+
+void answer_with_json(const CallPtr& call, Result<std::string> json, const Message& form) {
+  if (!json) return call->fail(json.error());
+  call->answer(std::make_shared<const Answer>(std::move(*json), form));
+}
+
+// --- Documents.
+
+std::string listed(std::uint64_t revision, const model::Manifest& documents) {
+  std::string json = fmt::format("{{\"revision\":\"{}\",\"documents\":[", revision);
+  bool is_first = true;
+  for (const model::Document& document : documents) {
+    if (!std::exchange(is_first, false)) json += ',';
+    json += codec::to_json(document);
+  }
+  return json + "]}";
+}
+
+struct Selected {
+  std::uint64_t revision = 0;
+  model::Manifest documents;
+};
+
+template <class Map>
+void select(const Map& documents, const std::string& name, model::Manifest& selected) {
+  for (const auto& [key, document] : documents) {
+    if (name.empty() || key == name) selected.emplace_back(document);
+  }
+}
+
+Selected select(const control::Durable& durable, const std::string& kind, const std::string& name) {
+  Selected selected{durable.counters.revision, {}};
+  if (kind == "Deployment") select(durable.deployments, name, selected.documents);
+  if (kind == "NodeConfig") select(durable.node_configs, name, selected.documents);
+  if (kind != "Item") return selected;
+  for (const auto& [key, item] : durable.items) {
+    const bool is_meant = name.empty() || key.item.value() == name || to_string(key) == name;
+    if (is_meant) selected.documents.emplace_back(item);
+  }
+  return selected;
+}
+
+}  // namespace
+
+void apply(const Services& services, const v1::ApplyRequest& request, const CallPtr& call) {
+  if (const auto trouble = services.loop.trouble()) return call->fail(refusal_for(*trouble));
+  std::make_shared<ApplyRun>(services, call, request.wait())
+      ->start(files_of(request.files()),
+              request.has_if_revision() ? std::optional(request.if_revision()) : std::nullopt);
+}
+
+void plan(const Services& services, const v1::PlanRequest& request, const CallPtr& call) {
+  look(services, call, copy_of, [request, call](Cluster cluster) {
+    answer_with_json(call, planned(std::move(cluster), request),
+                     google::protobuf::Struct::default_instance());
+  });
+}
+
+void why(const Services& services, const v1::WhyRequest& request, const CallPtr& call) {
+  look(services, call, copy_of, [request, call](const Cluster& cluster) {
+    answer_with_json(call, explained(cluster, request.instance()),
+                     google::protobuf::Struct::default_instance());
+  });
+}
+
+void get_cluster(const Services& services, const v1::GetClusterRequest&, const CallPtr& call) {
+  look(services, call, copy_of, [call](const Cluster& cluster) {
+    answer_with_json(call, listed(cluster.revision, cluster.documents),
+                     v1::Cluster::default_instance());
+  });
+}
+
+void list_documents(const Services& services, const v1::ListDocumentsRequest& request,
+                    const CallPtr& call) {
+  const std::string& kind = request.kind();
+  if (kind != "Item" && kind != "Deployment" && kind != "NodeConfig") {
+    return call->fail(invalid_input("kind must be Item, Deployment or NodeConfig"));
+  }
+  look(
+      services, call,
+      [request](const control::Controller& controller) {
+        return select(controller.durable(), request.kind(), request.name());
+      },
+      [request, call](const Selected& selected) {
+        if (selected.documents.empty() && !request.name().empty()) {
+          return call->fail(
+              not_found(fmt::format("there is no {} {}", request.kind(), request.name())));
+        }
+        answer_with_json(call, listed(selected.revision, selected.documents),
+                         v1::Documents::default_instance());
+      });
+}
+
+void delete_document(const Services& services, const v1::DeleteRequest& request,
+                     const CallPtr& call) {
+  answer_with_revision(services, call, [&](control::CallId id) {
+    return control::DeleteCall{id, request.kind(), request.name()};
+  });
+}
+
+}  // namespace berth::controld::api

@@ -1,0 +1,67 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "controld/api/calls.h"
+#include "controld/api/messages.h"
+
+namespace berth::controld::api {
+namespace {
+
+struct Selected {
+  std::uint64_t revision = 0;
+  std::vector<InstanceView> instances;
+};
+
+bool is_meant(const InstanceView& view, const v1::ListInstancesRequest& request) {
+  const model::InstanceStatus& status = view.status;
+  const auto allows = [](const std::string& wanted, std::string_view value) {
+    return wanted.empty() || wanted == value;
+  };
+  const std::string_view node = status.place ? status.place->node.value() : std::string_view();
+  return allows(request.item(), status.key.item.value()) &&
+         allows(request.subject(), status.key.subject.value()) && allows(request.node(), node) &&
+         allows(request.state(), model::to_string(status.state));
+}
+
+Result<void> keep_named(std::vector<InstanceView>& views, const std::string& name) {
+  std::vector<model::InstanceKey> known;
+  for (const InstanceView& view : views) known.push_back(view.status.key);
+  const model::InstanceKey key = TRY(find_instance(name, known));
+  std::erase_if(views, [&](const InstanceView& view) { return view.status.key != key; });
+  return {};
+}
+
+Result<void> check_state(const std::string& state) {
+  if (state.empty() || model::from_string<model::InstanceState>(state)) return {};
+  return invalid_input(
+      fmt::format("\"{}\" is no state (activating, active, inactive, failed)", state));
+}
+
+}  // namespace
+
+void list_instances(const Services& services, const v1::ListInstancesRequest& request,
+                    const CallPtr& call) {
+  if (const auto checked = check_state(request.state()); !checked) {
+    return call->fail(checked.error());
+  }
+  look(
+      services, call,
+      [](const control::Controller& controller) {
+        return Selected{revision_of(controller), instances_of(controller)};
+      },
+      [request, call](Selected selected) {
+        if (!request.name().empty()) {
+          const auto kept = keep_named(selected.instances, request.name());
+          if (!kept) return call->fail(kept.error());
+        }
+        v1::Instances answer;
+        answer.set_revision(selected.revision);
+        for (const InstanceView& view : selected.instances) {
+          if (is_meant(view, request)) *answer.add_instances() = to_message(view);
+        }
+        call->answer(answer_of(std::move(answer)));
+      });
+}
+
+}  // namespace berth::controld::api

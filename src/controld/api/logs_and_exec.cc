@@ -1,0 +1,77 @@
+#include <fmt/format.h>
+
+#include "controld/api/calls.h"
+
+namespace berth::controld::api {
+namespace {
+
+std::vector<model::InstanceKey> keys_of(const control::Durable& durable,
+                                        const model::ItemId& item) {
+  std::vector<model::InstanceKey> keys;
+  auto it = durable.instances.lower_bound({item, model::SubjectId{}, 0});
+  for (; it != durable.instances.end() && it->first.item == item; ++it) {
+    if (it->second.phase != model::Phase::Cached) keys.push_back(it->first);
+  }
+  return keys;
+}
+
+// For suggestions: one instance of each item is enough.
+std::vector<model::InstanceKey> all_keys(const control::Durable& durable) {
+  std::vector<model::InstanceKey> keys;
+  for (const auto& [key, record] : durable.instances) {
+    if (record.phase != model::Phase::Cached) keys.push_back(key);
+  }
+  return keys;
+}
+
+Result<Streams::Target> target_of(const control::Controller& controller,
+                                  const std::string& instance) {
+  const control::Durable& durable = controller.durable();
+  const InstanceName name = TRY(parse_instance_name(instance));
+  auto known = keys_of(durable, name.item);
+  if (known.empty()) known = all_keys(durable);
+  const model::InstanceKey key = TRY(find_instance(instance, known));
+  const auto& place = durable.instances.at(key).place;
+  if (!place) {
+    return Error{Code::Unavailable,
+                 fmt::format("{} has no place; see berth why {}", to_string(key), to_string(key))};
+  }
+  const auto node = controller.nodes().find(place->node);
+  if (node == controller.nodes().end() || !node->second.connection) {
+    return Error{Code::Unavailable, fmt::format("{} is on node {}, which is not connected",
+                                                to_string(key), place->node.value())};
+  }
+  return Streams::Target{key, place->node.value(), *node->second.connection};
+}
+
+template <class Then>
+void with_target(const Services& services, const std::string& instance, const CallPtr& call,
+                 Then then) {
+  const auto query = [instance, call,
+                      then = std::move(then)](const control::Controller& controller) {
+    const auto target = target_of(controller, instance);
+    target ? then(*target) : call->fail(target.error());
+  };
+  if (!services.loop.post(Loop::Query(query))) call->fail(busy());
+}
+
+}  // namespace
+
+void logs(const Services& services, const v1::LogsRequest& request, const CallPtr& call) {
+  with_target(services, request.instance(), call,
+              [&services, request, call](const Streams::Target& target) {
+                services.streams.open_logs(target, request, call);
+              });
+}
+
+void exec(const Services& services, const v1::ExecInput& request, const CallPtr& call) {
+  if (request.command().empty()) {
+    return call->fail(invalid_input("the first message must name the instance and the command"));
+  }
+  with_target(services, request.instance(), call,
+              [&services, request, call](const Streams::Target& target) {
+                services.streams.open_exec(target, request, call);
+              });
+}
+
+}  // namespace berth::controld::api

@@ -1,0 +1,20 @@
+#pragma once
+
+#include <vector>
+
+#include "berth/v1/api.pb.h"
+#include "control/events.h"
+#include "controld/event_log.h"
+#include "controld/views.h"
+
+// What leaves the control plane, as messages of the API.
+namespace berth::controld::api {
+
+v1::Instance to_message(const InstanceView& view);
+v1::Instance to_message(const model::InstanceStatus& status);
+v1::Node to_message(const NodeView& view);
+v1::Event to_message(const LoggedEvent& event);
+v1::Accepted to_message(const control::Accepted& accepted);
+v1::Finished to_message(const control::Finished& finished);
+
+}  // namespace berth::controld::api

@@ -1,0 +1,70 @@
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "controld/api/call.h"
+#include "controld/event_log.h"
+#include "controld/loop.h"
+#include "controld/server_identity.h"
+#include "controld/streams.h"
+#include "controld/watch_hub.h"
+#include "shell/workers.h"
+
+namespace berth::controld::api {
+
+// How others reach this server, for lines that are pasted elsewhere; known once it listens.
+struct Endpoints {
+  std::string https;  // host:port
+  std::string grpc;
+};
+
+// What the calls are made of. All of it outlives every call.
+struct Services {
+  Loop& loop;
+  WatchHub& hub;
+  EventLog& events;
+  shell::Workers& workers;
+  Streams& streams;
+  const ServerIdentity* identity = nullptr;  // without one nobody can join
+  std::string version;
+  std::atomic<std::shared_ptr<const Endpoints>> endpoints = std::make_shared<const Endpoints>();
+};
+
+inline Error busy() { return {Code::Unavailable, "the control plane is too busy; try again"}; }
+
+// Has the work done by a worker, or the call fail. Calls do not wait for each other.
+void work(const Services& services, const CallPtr& call, std::function<void()> task);
+
+// Copies something out of the controller, between two steps, and goes on with it on a worker.
+template <class Copy, class Then>
+void look(const Services& services, const CallPtr& call, Copy copy, Then then) {
+  const auto query = [&services, call, copy = std::move(copy),
+                      then = std::move(then)](const control::Controller& controller) {
+    auto copied = std::make_shared<decltype(copy(controller))>(copy(controller));
+    work(services, call, [copied = std::move(copied), then] { then(std::move(*copied)); });
+  };
+  if (!services.loop.post(Loop::Query(query))) call->fail(busy());
+}
+
+// Asks for a change that is answered by the revision that holds it.
+void answer_with_revision(const Services& services, const CallPtr& call,
+                          const std::function<control::Event(control::CallId)>& make);
+
+// An instance as people name it: item[/subject[/index]], with or without "instance/" before it.
+// Without a subject: the item's only one, else `default`.
+struct InstanceName {
+  model::ItemId item;
+  std::optional<model::SubjectId> subject;
+  std::uint32_t index = 0;
+};
+Result<InstanceName> parse_instance_name(std::string_view text);
+
+// Which of the known ones (ordered) is meant.
+Result<model::InstanceKey> find_instance(std::string_view text,
+                                         const std::vector<model::InstanceKey>& known);
+
+}  // namespace berth::controld::api

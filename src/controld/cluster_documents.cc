@@ -1,0 +1,130 @@
+#include "controld/cluster_documents.h"
+
+#include <string>
+#include <utility>
+#include <variant>
+
+namespace berth::controld {
+namespace {
+
+using control::Liveness;
+using Asked = std::set<std::pair<model::ItemId, model::SubjectId>>;
+
+Asked asked_for(const control::Durable& durable) {
+  Asked asked;
+  for (const auto& [name, deployment] : durable.deployments) {
+    for (const model::RunRequest& run : deployment.run) asked.emplace(run.item, run.subject);
+  }
+  return asked;
+}
+
+model::Node document_of(const model::NodeRecord& record, const control::ObservedNode& observed) {
+  model::Node node;
+  node.id = record.id;
+  node.info = observed.info;
+  node.connected = observed.liveness != Liveness::Lost;
+  // To documents a node is connected or lost. One that is silent, but not lost, keeps what it has
+  // and gets nothing new: just what being cordoned means.
+  const bool is_silent = node.connected && observed.liveness != Liveness::Reachable;
+  node.cordoned = record.cordoned || is_silent;
+  node.draining = record.drain.has_value();
+  node.usage = observed.usage;
+  return node;
+}
+
+model::Usage measured(const control::ObservedNode& node, const model::InstanceKey& key) {
+  const auto reported = node.reported.find(key);
+  return reported == node.reported.end() ? model::Usage{} : reported->second.usage;
+}
+
+struct Identity {
+  std::size_t kind = 0;
+  std::string name;
+
+  friend auto operator<=>(const Identity&, const Identity&) = default;
+};
+
+Identity identity_of(const model::Document& document) {
+  struct Name {
+    std::string operator()(const model::Item& item) const { return to_string(key_of(item)); }
+    std::string operator()(const model::Node& node) const { return node.id.value(); }
+    std::string operator()(const model::Deployment& deployment) const { return deployment.name; }
+    std::string operator()(const model::NodeConfig& config) const { return config.name; }
+  };
+  return {document.index(), std::visit(Name{}, document)};
+}
+
+}  // namespace
+
+Cluster copy_of(const control::Controller& controller) {
+  const control::Durable& durable = controller.durable();
+  Cluster cluster;
+  cluster.revision = durable.counters.revision;
+  for (const auto& [key, item] : durable.items) cluster.documents.emplace_back(item);
+  for (const auto& [name, deployment] : durable.deployments) {
+    cluster.documents.emplace_back(deployment);
+  }
+  for (const auto& [name, config] : durable.node_configs) cluster.documents.emplace_back(config);
+
+  std::map<model::NodeId, model::Node> nodes;
+  for (const auto& [id, record] : durable.nodes) {
+    const control::ObservedNode& observed = controller.nodes().at(id);
+    nodes.emplace(id, document_of(record, observed));
+    const bool is_silent =
+        observed.liveness == Liveness::Unknown || observed.liveness == Liveness::Unreachable;
+    if (is_silent) cluster.unreachable.insert(id);
+  }
+  const Asked asked = asked_for(durable);
+  for (const auto& [key, record] : durable.instances) {
+    if (record.own_runtime) cluster.bound.emplace(key, *record.own_runtime);
+    if (record.preinstalled && !asked.contains({key.item, key.subject})) continue;
+    if (!record.place) continue;
+    if (record.preinstalled) cluster.bound.emplace(key, *record.place);
+    const auto node = nodes.find(record.place->node);
+    if (node == nodes.end()) continue;
+    node->second.running.push_back({key, record.version, record.place->runtime,
+                                    measured(controller.nodes().at(node->first), key)});
+  }
+  for (auto& [id, node] : nodes) cluster.documents.emplace_back(std::move(node));
+  return cluster;
+}
+
+model::Manifest outline_of(const control::Durable& durable) {
+  model::Manifest outline;
+  for (const auto& [key, item] : durable.items) {
+    model::Item named;
+    named.id = item.id;
+    named.version = item.version;
+    named.type = item.type;
+    outline.emplace_back(std::move(named));
+  }
+  for (const auto& [name, deployment] : durable.deployments) outline.emplace_back(deployment);
+  for (const auto& [name, config] : durable.node_configs) outline.emplace_back(config);
+  return outline;
+}
+
+Cluster overlaid(Cluster cluster, model::Manifest documents) {
+  std::set<Identity> replaced;
+  for (const model::Document& document : documents) {
+    replaced.insert(identity_of(document));
+    if (const auto* node = std::get_if<model::Node>(&document)) cluster.unreachable.erase(node->id);
+  }
+  std::erase_if(cluster.documents, [&](const model::Document& document) {
+    return replaced.contains(identity_of(document));
+  });
+  for (model::Document& document : documents) cluster.documents.push_back(std::move(document));
+  return cluster;
+}
+
+placement::Snapshot snapshot_of(const Cluster& cluster) {
+  placement::Snapshot snapshot = placement::snapshot_of(cluster.documents);
+  for (placement::NodeView& node : snapshot.nodes) {
+    if (cluster.unreachable.contains(node.id)) {
+      node.reachability = placement::Reachability::Unreachable;
+    }
+  }
+  for (const auto& [key, place] : cluster.bound) snapshot.bound.insert_or_assign(key, place);
+  return snapshot;
+}
+
+}  // namespace berth::controld

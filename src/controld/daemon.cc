@@ -1,0 +1,231 @@
+#include "controld/daemon.h"
+
+#include <fmt/format.h>
+#include <grpcpp/ext/proto_server_reflection_plugin.h>
+#include <grpcpp/grpcpp.h>
+#include <grpcpp/health_check_service_interface.h>
+#include <grpcpp/impl/service_type.h>
+
+#include <thread>
+#include <utility>
+
+#include "codec/text.h"
+#include "codec/wire.h"
+#include "controld/addresses.h"
+#include "controld/agents.h"
+#include "controld/api/services.h"
+#include "controld/grpc/front.h"
+#include "controld/http/server.h"
+#include "controld/loop.h"
+#include "controld/persistence.h"
+#include "controld/publisher.h"
+#include "controld/server_identity.h"
+#include "controld/streams.h"
+#include "controld/watch_hub.h"
+#include "link/credentials.h"
+#include "link/server_end.h"
+#include "shell/log.h"
+#include "shell/notify.h"
+#include "shell/periodic.h"
+#include "shell/workers.h"
+#include "store/sqlite/sqlite_store.h"
+#include "trust/files.h"
+
+namespace berth::controld {
+namespace {
+
+using std::chrono::system_clock;
+
+constexpr Duration kLookForRenewalEvery = 12h;
+constexpr std::size_t kWorkers = 2;
+constexpr std::size_t kWorkWaitingMax = 1000;
+
+Result<void> make_directory(const std::filesystem::path& path) {
+  std::error_code error;
+  if (std::filesystem::create_directories(path, error)) {
+    std::filesystem::permissions(path, std::filesystem::perms::owner_all, error);
+  }
+  if (!error && std::filesystem::is_directory(path, error)) return {};
+  return Error{Code::Unavailable,
+               fmt::format("cannot make {}: {}", path.string(), error.message())};
+}
+
+std::string json_text(std::string_view text) {
+  std::string json;
+  codec::append_json_string(json, text);
+  return json;
+}
+
+}  // namespace
+
+class Daemon::Impl {
+ public:
+  Impl(const DaemonConfig& config, store::SqliteStore store, control::Durable durable,
+       std::unique_ptr<ServerIdentity> identity)
+      : config_(config),
+        store_(std::move(store)),
+        identity_(std::move(identity)),
+        workers_(kWorkers, kWorkWaitingMax),
+        streams_([this](std::uint64_t connection, v1::ToAgent message) {
+          link_->send(connection, std::move(message));
+        }),
+        publisher_(events_, hub_),
+        loop_(store_, config.control, std::move(durable), ports()),
+        services_{.loop = loop_,
+                  .hub = hub_,
+                  .events = events_,
+                  .workers = workers_,
+                  .streams = streams_,
+                  .identity = identity_.get(),
+                  .version = config.version},
+        agents_(loop_, streams_, workers_, *identity_, links()),
+        link_(std::make_unique<link::ServerEnd>(agents_.listener())),
+        grpc_front_(make_grpc_front(services_)) {}
+
+  ~Impl() { stop(); }
+
+  Result<void> start() {
+    const HostPort https = TRY(listen_for_https());
+    const HostPort grpc = TRY(listen_for_grpc());
+    services_.endpoints = std::make_shared<const api::Endpoints>(api::Endpoints{
+        .https = to_string({advertised_host(config_.advertise, https.host), https.port}),
+        .grpc = to_string({advertised_host(config_.advertise, grpc.host), grpc.port})});
+    loop_thread_ = std::thread([this] { loop_.run(); });
+    http_->start();
+    renewal_.emplace(kLookForRenewalEvery, [this] { renew(); });
+    TRY(trust::write_secret(
+        config_.state_directory / "endpoints.json",
+        fmt::format("{{\"socket\": {}, \"grpc\": {}, \"https\": {}}}\n", json_text(config_.socket),
+                    json_text(to_string(grpc)), json_text(to_string(https)))));
+    shell::log(
+        shell::LogLevel::Info, "listening",
+        {{"socket", config_.socket}, {"grpc", to_string(grpc)}, {"https", to_string(https)}});
+    return {};
+  }
+
+  void prove_alive() {
+    const auto say_so = [](const control::Controller&) { shell::notify_alive(); };
+    if (loop_.post(Loop::Query(say_so))) return;
+    shell::log(shell::LogLevel::Error, "the loop does not take anything any more");
+  }
+
+ private:
+  Loop::Ports ports() {
+    return {.send =
+                [this](const control::Outgoing& outgoing) {
+                  v1::ToAgent message;
+                  *message.mutable_command() = codec::to_wire(outgoing.command);
+                  link_->send(outgoing.connection, std::move(message));
+                },
+            .stepped =
+                [this](const control::Controller& controller, const control::Effects& effects) {
+                  publisher_.stepped(controller, effects);
+                }};
+  }
+
+  Agents::Links links() {
+    return {.send = [this](std::uint64_t connection,
+                           v1::ToAgent message) { link_->send(connection, std::move(message)); },
+            .disconnect = [this](std::uint64_t connection,
+                                 const std::string& why) { link_->disconnect(connection, why); }};
+  }
+
+  Result<HostPort> listen_for_https() {
+    HostPort address = TRY(parse_host_port(config_.https));
+    http_ = TRY(http::Server::open(
+        services_,
+        {.socket = config_.socket, .socket_group = config_.socket_group, .https = config_.https}));
+    TRY(http_->set_identity(identity_->server(), identity_->authority().pem().certificate));
+    address.port = http_->https_port();
+    return address;
+  }
+
+  Result<HostPort> listen_for_grpc() {
+    HostPort address = TRY(parse_host_port(config_.grpc));
+    ::grpc::EnableDefaultHealthCheckService(true);
+    ::grpc::reflection::InitProtoReflectionServerBuilderPlugin();
+    int port = 0;
+    ::grpc::ServerBuilder builder;
+    builder.AddListeningPort(
+        config_.grpc, link::server_credentials(identity_->directory(), std::chrono::hours(1)),
+        &port);
+    builder.RegisterService(&link_->service());
+    builder.RegisterService(grpc_front_.get());
+    link::ServerEnd::prepare(builder);
+    builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
+    server_ = builder.BuildAndStart();
+    if (server_ == nullptr || port == 0) {
+      return Error{Code::Unavailable, "cannot listen on " + config_.grpc};
+    }
+    address.port = static_cast<std::uint16_t>(port);
+    return address;
+  }
+
+  void renew() {
+    const auto renewed = identity_->renew_if_needed(system_clock::now());
+    if (!renewed) {
+      shell::log(shell::LogLevel::Error, "the server's certificate cannot be renewed",
+                 {{"error", renewed.error().message}});
+    }
+    if (!renewed || !*renewed) return;
+    const auto used =
+        http_->set_identity(identity_->server(), identity_->authority().pem().certificate);
+    shell::log(shell::LogLevel::Info, "the server's certificate is renewed",
+               {{"https", used ? "uses it" : used.error().message}});
+  }
+
+  // First whoever answers calls, then those who carry the answers.
+  void stop() {
+    renewal_.reset();
+    loop_.stop();
+    if (loop_thread_.joinable()) loop_thread_.join();
+    hub_.stop();
+    workers_.stop();
+    streams_.close();
+    link_->close();
+    if (server_ != nullptr) {
+      server_->Shutdown(system_clock::now() + std::chrono::seconds(2));
+      server_->Wait();
+    }
+    if (http_ != nullptr) http_->stop();
+    std::error_code ignored;
+    std::filesystem::remove(config_.state_directory / "endpoints.json", ignored);
+  }
+
+  const DaemonConfig config_;
+  store::SqliteStore store_;
+  const std::unique_ptr<ServerIdentity> identity_;
+  std::unique_ptr<http::Server> http_;  // outlives all that may hold a call of it
+  shell::Workers workers_;
+  EventLog events_;
+  WatchHub hub_;
+  Streams streams_;
+  Publisher publisher_;
+  Loop loop_;
+  api::Services services_;
+  Agents agents_;
+  std::unique_ptr<link::ServerEnd> link_;
+  std::unique_ptr<::grpc::Service> grpc_front_;
+  std::unique_ptr<::grpc::Server> server_;
+  std::optional<shell::Periodic> renewal_;
+  std::thread loop_thread_;
+};
+
+Daemon::Daemon(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+Daemon::~Daemon() = default;
+
+Result<std::unique_ptr<Daemon>> Daemon::open(const DaemonConfig& config) {
+  TRY(make_directory(config.state_directory));
+  auto store = TRY(store::SqliteStore::open(config.state_directory / "berthd.db"));
+  auto durable = TRY(load(store));
+  auto identity = TRY(ServerIdentity::open(
+      config.state_directory, certificate_hosts(config.advertise), system_clock::now()));
+  auto impl =
+      std::make_unique<Impl>(config, std::move(store), std::move(durable), std::move(identity));
+  TRY(impl->start());
+  return std::unique_ptr<Daemon>(new Daemon(std::move(impl)));
+}
+
+void Daemon::prove_alive() { impl_->prove_alive(); }
+
+}  // namespace berth::controld

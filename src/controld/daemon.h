@@ -1,0 +1,43 @@
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "control/config.h"
+
+namespace berth::controld {
+
+struct DaemonConfig {
+  std::filesystem::path state_directory;
+  std::string grpc;   // HOST:PORT; port 0: any that is free
+  std::string https;  // the same
+  std::string socket;
+  std::string socket_group;
+  std::vector<std::string> advertise;
+  control::Config control;
+  std::string version;
+};
+
+// The control plane: the loop around the controller, its store, the link to the agents and the
+// fronts of the API.
+class Daemon {
+ public:
+  // Everything works when it returns. Where it listens is in "endpoints.json" of the state
+  // directory. A store that is damaged or used by another is an error, and left as it is.
+  static Result<std::unique_ptr<Daemon>> open(const DaemonConfig& config);
+  ~Daemon();
+
+  // Has the loop tell the watchdog of systemd that it still turns.
+  void prove_alive();
+
+ private:
+  class Impl;
+  explicit Daemon(std::unique_ptr<Impl> impl);
+
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace berth::controld

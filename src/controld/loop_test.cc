@@ -1,0 +1,183 @@
+#include "controld/loop.h"
+
+#include <gtest/gtest.h>
+
+#include <future>
+
+#include "controld/join_tokens.h"
+#include "controld/testing/plane.h"
+
+namespace berth::controld {
+namespace {
+
+model::Manifest a_config(const std::string& name) {
+  model::NodeConfig config;
+  config.name = name;
+  config.node = model::NodeId(name);
+  config.priority = 1;
+  return {config};
+}
+
+std::function<control::Event(control::CallId)> apply(const std::string& name) {
+  return [name](control::CallId id) {
+    return control::ApplyCall{id, a_config(name), std::nullopt};
+  };
+}
+
+// The first answer.
+Loop::Answer call(Loop& loop, const std::function<control::Event(control::CallId)>& make) {
+  std::promise<Loop::Answer> answer;
+  loop.call(make, [&](const Loop::Answer& given) {
+    answer.set_value(given);
+    return false;
+  });
+  return answer.get_future().get();
+}
+
+TEST(Loop, WhatIsAcceptedIsDurable) {
+  Plane plane;
+  std::promise<bool> durable;
+  plane.loop().call(apply("c1"), [&](const Loop::Answer& answer) {
+    EXPECT_TRUE(std::holds_alternative<control::Accepted>(answer));
+    durable.set_value(plane.store().contents().contains("node_configs/c1"));
+    return false;
+  });
+  EXPECT_TRUE(durable.get_future().get());
+}
+
+TEST(Loop, ACallGetsEveryAnswerItWants) {
+  Plane plane;
+  std::promise<void> finished;
+  std::vector<std::string> answers;
+  plane.loop().call(apply("c1"), [&](const Loop::Answer& answer) {
+    answers.push_back(std::holds_alternative<control::Accepted>(answer) ? "accepted" : "finished");
+    if (answers.back() == "finished") finished.set_value();
+    return true;
+  });
+  finished.get_future().wait();
+  EXPECT_EQ(answers, (std::vector<std::string>{"accepted", "finished"}));
+}
+
+TEST(Loop, AFullStoreIsTriedAgainUntilThereIsRoom) {
+  Plane plane;
+  plane.ask<bool>([](const control::Controller&) { return true; });
+  plane.store().fail(true);
+  const Loop::Answer first = call(plane.loop(), apply("c1"));
+  ASSERT_TRUE(std::holds_alternative<Error>(first)) << "acknowledged before it was durable";
+  EXPECT_NE(std::get<Error>(first).message.find("when there is room again"), std::string::npos);
+  while (plane.store().attempts() < 5) std::this_thread::yield();
+  ASSERT_TRUE(plane.loop().trouble());
+  EXPECT_EQ(plane.loop().trouble()->message, "no space left on device");
+
+  const Loop::Answer refused = call(plane.loop(), apply("c2"));
+  ASSERT_TRUE(std::holds_alternative<Error>(refused));
+  EXPECT_EQ(std::get<Error>(refused).code, Code::Exhausted);
+  EXPECT_NE(std::get<Error>(refused).message.find("no space left"), std::string::npos);
+  EXPECT_TRUE(plane.ask<bool>([](const control::Controller&) { return true; })) << "can be read";
+
+  plane.store().fail(false);
+  while (plane.loop().trouble()) std::this_thread::yield();
+  EXPECT_TRUE(plane.store().contents().contains("node_configs/c1"));
+  EXPECT_TRUE(std::holds_alternative<control::Accepted>(call(plane.loop(), apply("c3"))));
+  EXPECT_FALSE(plane.loop().trouble());
+}
+
+TEST(Loop, FactsThatCameWhileTheStoreWasFullAreNotLost) {
+  Plane plane;
+  plane.store().fail(true);
+  plane.loop().call(apply("c1"), [](const Loop::Answer&) { return false; });
+  while (!plane.loop().trouble()) std::this_thread::yield();
+  ASSERT_TRUE(plane.loop().post(control::NodeConnected{model::NodeId("n1"), 1}));
+  plane.store().fail(false);
+  plane.wait_until([](const control::Controller& controller) {
+    return controller.nodes().contains(model::NodeId("n1"));
+  });
+}
+
+TEST(Loop, AFullMailboxTellsWhoPosts) {
+  MoodyStore store;
+  Loop loop(store, {}, {}, {.send = [](const auto&) {}, .stepped = [](const auto&, const auto&) {}},
+            {.mailbox = 2, .retry_commit_after = 5ms});
+  EXPECT_TRUE(loop.post(control::NodeConnected{model::NodeId("n1"), 1}));
+  EXPECT_TRUE(loop.post(control::NodeConnected{model::NodeId("n1"), 2}));
+  EXPECT_FALSE(loop.post(control::NodeConnected{model::NodeId("n1"), 3}));
+  EXPECT_TRUE(std::holds_alternative<Error>(call(loop, apply("c1"))));
+  EXPECT_EQ(loop.stats().mailbox_depth, 2u);
+}
+
+TEST(Loop, WhoWaitsIsToldWhenItStops) {
+  MoodyStore store;
+  Loop loop(store, {}, {},
+            {.send = [](const auto&) {}, .stepped = [](const auto&, const auto&) {}});
+  std::vector<Loop::Answer> answers;
+  loop.call(apply("c1"), [&](const Loop::Answer& answer) {
+    answers.push_back(answer);
+    return true;
+  });
+  loop.stop();
+  loop.run();
+  ASSERT_EQ(answers.size(), 1u);
+  EXPECT_EQ(std::get<Error>(answers[0]).code, Code::Unavailable);
+}
+
+TEST(Loop, StopsWhileTheStoreIsFull) {
+  Plane plane;
+  plane.store().fail(true);
+  plane.loop().call(apply("c1"), [](const Loop::Answer&) { return false; });
+  while (!plane.loop().trouble()) std::this_thread::yield();
+}
+
+// --- Join tokens, which share the store.
+
+class JoinTokens : public testing::Test {
+ protected:
+  void store(const JoinGrant& grant) {
+    std::promise<Result<void>> stored;
+    store_token(plane_.loop(), token_, grant, now_, [&](const auto& r) { stored.set_value(r); });
+    ASSERT_TRUE(stored.get_future().get());
+  }
+  Result<trust::Identity> take(const std::string& name) {
+    std::promise<Result<trust::Identity>> taken;
+    take_token(plane_.loop(), token_, name, now_, [&](const auto& r) { taken.set_value(r); });
+    return taken.get_future().get();
+  }
+
+  Plane plane_;
+  trust::WallTime now_ = std::chrono::system_clock::now();
+  trust::Token token_{.secret = "secret", .fingerprint = "ab"};
+};
+
+TEST_F(JoinTokens, AreTakenOnce) {
+  store({trust::Role::Node, "", now_ + std::chrono::hours(1), false});
+  EXPECT_EQ(*take("n1"), (trust::Identity{trust::Role::Node, "n1"}));
+  EXPECT_NE(take("n1").error().message.find("used already"), std::string::npos);
+}
+
+TEST_F(JoinTokens, ExpiredAndUnknownOnesAreRefused) {
+  EXPECT_EQ(take("n1").error().code, Code::NotFound);
+  store({trust::Role::Node, "", now_ - std::chrono::seconds(1), false});
+  EXPECT_NE(take("n1").error().message.find("expired"), std::string::npos);
+}
+
+TEST_F(JoinTokens, MayBeForOneNameOnly) {
+  store({trust::Role::Viewer, "kim", now_ + std::chrono::hours(1), false});
+  EXPECT_EQ(take("lee").error().code, Code::InvalidInput);
+  EXPECT_EQ(*take(""), (trust::Identity{trust::Role::Viewer, "kim"}));
+}
+
+TEST_F(JoinTokens, NamesMustBeNames) {
+  store({trust::Role::Node, "", now_ + std::chrono::hours(1), false});
+  EXPECT_FALSE(take("../etc"));
+  EXPECT_FALSE(take(""));
+  EXPECT_TRUE(take("n1")) << "a refusal does not use it up";
+}
+
+TEST_F(JoinTokens, TheStoreHasNoSecrets) {
+  store({trust::Role::Node, "", now_ + std::chrono::hours(1), false});
+  for (const auto& [key, value] : plane_.store().contents()) {
+    EXPECT_EQ((key + value).find("secret"), std::string::npos);
+  }
+}
+
+}  // namespace
+}  // namespace berth::controld

@@ -1,0 +1,82 @@
+#include "controld/publisher.h"
+
+#include <algorithm>
+#include <chrono>
+#include <string>
+#include <utility>
+
+#include "shell/clock.h"
+#include "shell/log.h"
+
+namespace berth::controld {
+namespace {
+
+constexpr Duration kNodesEvery = 1s;
+
+shell::LogLevel level_of(control::NoteKind kind) {
+  switch (kind) {
+    case control::NoteKind::NodeUnreachable:
+    case control::NoteKind::NodeLost:
+    case control::NoteKind::NodeInError:
+    case control::NoteKind::Refused: return shell::LogLevel::Warning;
+    case control::NoteKind::ReportGap:
+    case control::NoteKind::CommandResent: return shell::LogLevel::Debug;
+    default: return shell::LogLevel::Info;
+  }
+}
+
+void log(const control::Note& note) {
+  shell::log(level_of(note.kind), control::to_string(note.kind),
+             {{"about", note.about}, {"text", note.text}});
+}
+
+// Whether watchers should hear of nodes now, and not only at the next look.
+bool concerns_nodes(const control::Effects& effects) {
+  return std::ranges::any_of(
+             effects.writes,
+             [](const auto& write) { return write.table == control::Table::Nodes; }) ||
+         std::ranges::any_of(effects.notes,
+                             [](const auto& note) { return note.about.starts_with("node/"); });
+}
+
+}  // namespace
+
+void Publisher::stepped(const control::Controller& controller, const control::Effects& effects) {
+  for (const control::Note& note : effects.notes) log(note);
+  WatchHub::Changes changes;
+  changes.events = events_.add(effects.notes, std::chrono::system_clock::now());
+  if (!hub_.has_watchers()) {
+    told_.clear();
+    next_nodes_ = {};
+    return;
+  }
+  for (const model::InstanceStatus& status : effects.changes) {
+    changes.instances.push_back(view_of(controller, status));
+  }
+  changes.nodes = changed_nodes(controller, effects);
+  hub_.publish(std::move(changes));
+}
+
+std::vector<NodeView> Publisher::changed_nodes(const control::Controller& controller,
+                                               const control::Effects& effects) {
+  const Time now = shell::now();
+  std::vector<NodeView> changed;
+  if (now < next_nodes_ && !concerns_nodes(effects)) return changed;
+  next_nodes_ = now + kNodesEvery;
+  auto before = std::exchange(told_, {});
+  for (NodeView& view : nodes_of(controller, now)) {
+    NodeView timeless = view;
+    timeless.silent_for = {};
+    const auto known = before.find(view.id);
+    if (known == before.end() || known->second != timeless) changed.push_back(std::move(view));
+    if (known != before.end()) before.erase(known);
+    told_.insert_or_assign(timeless.id, timeless);
+  }
+  for (auto& [id, view] : before) {
+    view.gone = true;
+    changed.push_back(std::move(view));
+  }
+  return changed;
+}
+
+}  // namespace berth::controld

@@ -1,0 +1,31 @@
+#pragma once
+
+#include <map>
+#include <optional>
+
+#include "control/controller.h"
+#include "controld/event_log.h"
+#include "controld/views.h"
+#include "controld/watch_hub.h"
+
+namespace berth::controld {
+
+// Tells the world what a step did: notes to the event log and the journal, changes to the watchers.
+// Used by the thread of the loop.
+class Publisher {
+ public:
+  Publisher(EventLog& events, WatchHub& hub) : events_(events), hub_(hub) {}
+
+  void stepped(const control::Controller& controller, const control::Effects& effects);
+
+ private:
+  std::vector<NodeView> changed_nodes(const control::Controller& controller,
+                                      const control::Effects& effects);
+
+  EventLog& events_;
+  WatchHub& hub_;
+  std::map<model::NodeId, NodeView> told_;  // of nodes, to the watchers
+  Time next_nodes_;  // looked at again: every heartbeat changes some figure of some node
+};
+
+}  // namespace berth::controld

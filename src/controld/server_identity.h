@@ -1,0 +1,50 @@
+#pragma once
+
+#include <chrono>
+#include <filesystem>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "trust/certificate.h"
+
+namespace berth::controld {
+
+// The unit's authority and the server's own certificate, kept in files that only berthd may read;
+// both are made on the first start. Safe to use from any thread.
+class ServerIdentity {
+ public:
+  // `hosts`: names and addresses under which others reach this server. A certificate for other
+  // hosts, or one that wants renewal, is replaced.
+  static Result<std::unique_ptr<ServerIdentity>> open(const std::filesystem::path& directory,
+                                                      std::vector<std::string> hosts,
+                                                      trust::WallTime now);
+
+  const trust::Authority& authority() const { return authority_; }
+  trust::KeyAndCertificate server() const;
+  // Where trust::save has put the server's key and certificate.
+  const std::filesystem::path& directory() const { return directory_; }
+
+  // Whether there is a new certificate now.
+  Result<bool> renew_if_needed(trust::WallTime now);
+
+ private:
+  ServerIdentity(trust::Authority authority, std::filesystem::path directory,
+                 std::vector<std::string> hosts);
+
+  Result<void> load_or_make(trust::WallTime now);
+  Result<void> make(trust::WallTime now);
+  std::string hosts_text() const;
+
+  const trust::Authority authority_;
+  const std::filesystem::path directory_;
+  const std::vector<std::string> hosts_;
+  mutable std::mutex mutex_;
+  trust::KeyAndCertificate server_;
+};
+
+inline constexpr std::chrono::hours kCertificateValidity{365 * 24};
+
+}  // namespace berth::controld

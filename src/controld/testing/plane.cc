@@ -1,0 +1,241 @@
+#include "controld/testing/plane.h"
+
+#include <poll.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <future>
+
+#include "base/check.h"
+
+namespace berth::controld {
+
+Result<void> MoodyStore::commit(const std::vector<store::Change>& batch) {
+  ++attempts_;
+  if (failing_) return Error{Code::Exhausted, "no space left on device"};
+  const std::lock_guard lock(mutex_);
+  TRY(store_.commit(batch));
+  ++commits_;
+  return {};
+}
+
+Result<std::optional<std::string>> MoodyStore::get(std::string_view key) const {
+  const std::lock_guard lock(mutex_);
+  return store_.get(key);
+}
+
+Result<std::vector<store::Entry>> MoodyStore::list(std::string_view prefix) const {
+  const std::lock_guard lock(mutex_);
+  return store_.list(prefix);
+}
+
+std::map<std::string, std::string, std::less<>> MoodyStore::contents() const {
+  const std::lock_guard lock(mutex_);
+  return disk_.contents();
+}
+
+// Answers each command with a report that everything is as it should be.
+class Plane::FakeNode {
+ public:
+  explicit FakeNode(std::string name) : name_(std::move(name)) {}
+
+  model::Report full() {
+    model::Report report = begin();
+    report.full = true;
+    report.node.emplace();
+    report.node->type = "test";
+    report.node->capacity = {Dmips(10'000), Bytes(1 << 30)};
+    report.node->runtimes.push_back(
+        {.id = model::RuntimeId("process"), .type = model::RuntimeType::Process});
+    for (const auto& [key, status] : statuses_) report.instances.push_back(status);
+    return report;
+  }
+
+  model::Report answer(const model::Command& command) {
+    acted_ = command.number;
+    for (const auto& key : command.stop) statuses_.erase(key);
+    for (const auto& spec : command.run) {
+      statuses_[spec.key] = {.key = spec.key,
+                             .type = spec.item.type,
+                             .version = spec.item.version,
+                             .runtime = spec.runtime,
+                             .state = model::InstanceState::Active};
+    }
+    return full();
+  }
+
+ private:
+  model::Report begin() {
+    model::Report report;
+    report.boot_id = "boot";
+    report.revision = ++revision_;
+    report.acted = acted_;
+    return report;
+  }
+
+  std::string name_;
+  std::uint64_t revision_ = 0;
+  model::CommandNumber acted_;
+  std::map<model::InstanceKey, model::ReportedStatus> statuses_;
+};
+
+namespace {
+
+std::filesystem::path make_directory() {
+  std::string pattern = (std::filesystem::temp_directory_path() / "berth-plane-XXXXXX").string();
+  CHECK(mkdtemp(pattern.data()) != nullptr, "no temporary directory");
+  return pattern;
+}
+
+std::unique_ptr<ServerIdentity> make_identity(const std::filesystem::path& directory) {
+  auto identity =
+      ServerIdentity::open(directory, {"localhost", "127.0.0.1"}, std::chrono::system_clock::now());
+  CHECK(identity.has_value(), "no identity");
+  return std::move(*identity);
+}
+
+}  // namespace
+
+Plane::Plane(Options options)
+    : directory_(make_directory()),
+      socket_((directory_ / "berthd.sock").string()),
+      identity_(options.with_https ? make_identity(directory_) : nullptr),
+      streams_([this](std::uint64_t, v1::ToAgent message) {
+        const std::lock_guard lock(mutex_);
+        sent_.push_back(std::move(message));
+      }),
+      loop_(store_, {.node_lost_grace = 60s, .settle_time = 0s}, {},
+            {.send = [this](const control::Outgoing& outgoing) { send(outgoing); },
+             .stepped = [this](const auto& controller,
+                               const auto& effects) { publisher_.stepped(controller, effects); }},
+            options.limits),
+      services_{.loop = loop_,
+                .hub = hub_,
+                .events = events_,
+                .workers = workers_,
+                .streams = streams_,
+                .identity = identity_.get(),
+                .version = "test"} {
+  auto server = http::Server::open(services_, {.socket = socket_,
+                                               .https = options.with_https ? "127.0.0.1:0" : "",
+                                               .limits = options.http});
+  CHECK(server.has_value(), "no server");
+  http_ = std::move(*server);
+  if (identity_) {
+    services_.endpoints = std::make_shared<const api::Endpoints>(api::Endpoints{
+        .https = "127.0.0.1:" + std::to_string(http_->https_port()), .grpc = "127.0.0.1:1"});
+    CHECK(http_->set_identity(identity_->server(), identity_->authority().pem().certificate)
+              .has_value(),
+          "no certificate");
+  }
+  thread_ = std::thread([this] { loop_.run(); });
+  http_->start();
+}
+
+Plane::~Plane() {
+  loop_.stop();
+  thread_.join();
+  hub_.stop();
+  workers_.stop();
+  streams_.close();
+  http_->stop();
+  std::error_code ignored;
+  std::filesystem::remove_all(directory_, ignored);
+}
+
+void Plane::send(const control::Outgoing& outgoing) {
+  const std::lock_guard lock(mutex_);
+  const auto node = nodes_.find(outgoing.node.value());
+  if (node == nodes_.end()) return;
+  CHECK(loop_.post(control::NodeReported{outgoing.node, outgoing.connection,
+                                         node->second->answer(outgoing.command)}),
+        "the mailbox is full");
+}
+
+void Plane::add_node(const std::string& name) {
+  std::vector<control::Event> events;
+  {
+    const std::lock_guard lock(mutex_);
+    auto& node = nodes_[name] = std::make_unique<FakeNode>(name);
+    const control::ConnectionId connection = nodes_.size();
+    events.emplace_back(control::NodeConnected{model::NodeId(name), connection});
+    events.emplace_back(control::NodeReported{model::NodeId(name), connection, node->full()});
+  }
+  for (control::Event& event : events) CHECK(loop_.post(std::move(event)), "the mailbox is full");
+  wait_until([&](const control::Controller& controller) {
+    const auto known = controller.nodes().find(model::NodeId(name));
+    return known != controller.nodes().end() && known->second.reachable();
+  });
+}
+
+void Plane::wait_for(const std::function<void(const control::Controller&)>& query) {
+  std::promise<void> done;
+  CHECK(loop_.post(Loop::Query([&](const control::Controller& controller) {
+    query(controller);
+    done.set_value();
+  })),
+        "the mailbox is full");
+  done.get_future().wait();
+}
+
+void Plane::wait_until(const std::function<bool(const control::Controller&)>& condition) {
+  while (!ask<bool>(condition)) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+}
+
+std::vector<v1::ToAgent> Plane::sent_to_agents() const {
+  const std::lock_guard lock(mutex_);
+  return sent_;
+}
+
+int connect_to(const std::string& path) {
+  const int socket = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  path.copy(address.sun_path, sizeof address.sun_path - 1);
+  if (::connect(socket, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0) {
+    return socket;
+  }
+  ::close(socket);
+  return -1;
+}
+
+std::string talk(int socket, const std::string& request,
+                 const std::function<bool(const std::string&)>& done) {
+  std::string_view rest = request;
+  while (!rest.empty()) {
+    const ssize_t sent = ::send(socket, rest.data(), rest.size(), MSG_NOSIGNAL);
+    if (sent <= 0) break;  // what was answered can still be read
+    rest.remove_prefix(static_cast<std::size_t>(sent));
+  }
+  std::string answer;
+  char buffer[4096];
+  while (!done(answer)) {
+    const ssize_t count = ::recv(socket, buffer, sizeof buffer, 0);
+    if (count <= 0) break;
+    answer.append(buffer, static_cast<std::size_t>(count));
+  }
+  return answer;
+}
+
+int Plane::connect() const { return connect_to(socket_); }
+
+std::string Plane::exchange(const std::string& request) const {
+  const int socket = connect();
+  CHECK(socket >= 0, "nobody listens");
+  const std::string answer = talk(socket, request, [](const std::string&) { return false; });
+  ::close(socket);
+  return answer;
+}
+
+std::string Plane::get(const std::string& path) const {
+  return exchange("GET " + path + " HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
+}
+
+std::string Plane::post(const std::string& path, const std::string& body) const {
+  return exchange("POST " + path + " HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: " +
+                  std::to_string(body.size()) + "\r\n\r\n" + body);
+}
+
+}  // namespace berth::controld

@@ -1,0 +1,142 @@
+#include "controld/views.h"
+
+#include <algorithm>
+#include <map>
+
+#include "placement/asked.h"
+
+namespace berth::controld {
+namespace {
+
+using control::Controller;
+
+model::Usage measured(const Controller& controller, const model::InstanceStatus& status) {
+  if (!status.place) return {};
+  const auto node = controller.nodes().find(status.place->node);
+  if (node == controller.nodes().end()) return {};
+  const auto reported = node->second.reported.find(status.key);
+  return reported == node->second.reported.end() ? model::Usage{} : reported->second.usage;
+}
+
+void describe(InstanceView& view, const model::InstanceRecord& record) {
+  view.type = record.type;
+  view.priority = record.priority;
+  view.uid = record.uid;
+  view.gid = record.gid;
+}
+
+std::vector<const model::NodeConfig*> configs_of(const control::Durable& durable) {
+  std::vector<const model::NodeConfig*> configs;
+  for (const auto& [name, config] : durable.node_configs) configs.push_back(&config);
+  return configs;
+}
+
+NodeView view_of(const model::NodeRecord& record, const control::ObservedNode* observed, Time now,
+                 const std::vector<const model::NodeConfig*>& configs) {
+  NodeView view;
+  view.id = record.id;
+  view.info = record.info;
+  view.cordoned = record.cordoned;
+  view.draining = record.drain.has_value();
+  if (observed != nullptr) {
+    view.info = observed->info;
+    view.liveness = observed->liveness;
+    if (!observed->reachable()) view.silent_for = std::max(now - observed->last_heard, Duration{});
+    view.used = observed->usage;
+  }
+  view.settings = model::settings_for(record.id, view.info.type, configs);
+  return view;
+}
+
+// Adds what each placed instance asks of its node.
+void add_reservations(const control::Durable& durable, std::map<model::NodeId, NodeView>& nodes) {
+  for (const auto& [key, record] : durable.instances) {
+    if (!record.place) continue;
+    const auto node = nodes.find(record.place->node);
+    if (node == nodes.end()) continue;
+    const auto item = durable.items.find({key.item, record.version});
+    if (item == durable.items.end()) continue;
+    const placement::Amounts asked =
+        placement::asked_of(item->second, node->second.info.capacity, node->second.settings);
+    node->second.reserved = node->second.reserved + model::Usage{asked.cpu, asked.ram};
+  }
+}
+
+// What the node itself still lists counts too: a drain is done when that is nothing.
+void count_instances(const Controller& controller, std::map<model::NodeId, NodeView>& nodes) {
+  std::map<model::NodeId, std::map<model::InstanceKey, model::ItemType>> there;
+  for (const auto& [key, record] : controller.durable().instances) {
+    if (record.place) there[record.place->node][key] = record.type;
+    if (record.leaving) there[record.leaving->place.node][key] = record.type;
+  }
+  for (const auto& [id, observed] : controller.nodes()) {
+    for (const auto& [key, status] : observed.reported) there[id][key] = status.type;
+  }
+  for (auto& [id, view] : nodes) {
+    for (const auto& [key, type] : there[id]) {
+      ++view.instances;
+      if (type != model::ItemType::Component) ++view.services;
+    }
+  }
+}
+
+}  // namespace
+
+InstanceView view_of(const Controller& controller, const model::InstanceStatus& status) {
+  InstanceView view;
+  view.status = status;
+  const auto& records = controller.durable().instances;
+  const auto record = records.find(status.key);
+  if (record != records.end()) describe(view, record->second);
+  const bool is_cached = record == records.end() || record->second.phase == model::Phase::Cached;
+  view.gone = status.state == model::InstanceState::Inactive && !status.place && is_cached;
+  view.usage = measured(controller, status);
+  return view;
+}
+
+std::vector<InstanceView> instances_of(const Controller& controller) {
+  std::vector<InstanceView> views;
+  const auto statuses = controller.statuses();
+  views.reserve(statuses.size());
+  for (const auto& [key, status] : statuses) views.push_back(view_of(controller, status));
+  return views;
+}
+
+std::vector<InstanceView> instances_of(
+    const Controller& controller,
+    const std::vector<std::pair<model::ItemId, model::SubjectId>>& asked) {
+  std::vector<InstanceView> views;
+  if (asked.empty()) return views;
+  const auto statuses = controller.statuses();
+  for (const auto& [item, subject] : asked) {
+    auto it = statuses.lower_bound({item, subject, 0});
+    for (; it != statuses.end() && it->first.item == item && it->first.subject == subject; ++it) {
+      views.push_back(view_of(controller, it->second));
+    }
+  }
+  return views;
+}
+
+std::vector<NodeView> nodes_of(const Controller& controller, Time now) {
+  const control::Durable& durable = controller.durable();
+  const auto configs = configs_of(durable);
+  std::map<model::NodeId, NodeView> nodes;
+  for (const auto& [id, record] : durable.nodes) {
+    const auto observed = controller.nodes().find(id);
+    nodes.emplace(
+        id, view_of(record, observed == controller.nodes().end() ? nullptr : &observed->second, now,
+                    configs));
+  }
+  add_reservations(durable, nodes);
+  count_instances(controller, nodes);
+  std::vector<NodeView> views;
+  views.reserve(nodes.size());
+  for (auto& [id, view] : nodes) views.push_back(std::move(view));
+  return views;
+}
+
+std::uint64_t revision_of(const Controller& controller) {
+  return controller.durable().counters.revision;
+}
+
+}  // namespace berth::controld

@@ -1,0 +1,59 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/time.h"
+#include "control/controller.h"
+#include "model/instance.h"
+#include "model/node.h"
+
+// What the controller knows, as plain values that leave its thread: copied between steps, made
+// into messages elsewhere.
+namespace berth::controld {
+
+struct InstanceView {
+  model::InstanceStatus status;
+  model::ItemType type = model::ItemType::Service;
+  std::int64_t priority = 0;
+  std::uint32_t uid = 0;
+  std::uint32_t gid = 0;
+  model::Usage usage;
+  bool gone = false;  // nobody asks for it any more
+
+  friend bool operator==(const InstanceView&, const InstanceView&) = default;
+};
+
+struct NodeView {
+  model::NodeId id;
+  model::NodeInfo info;
+  control::Liveness liveness = control::Liveness::Unknown;
+  Duration silent_for{};  // of one that is not reachable
+  bool cordoned = false;
+  bool draining = false;
+  model::Usage reserved;
+  std::optional<model::Usage> used;
+  model::NodeSettings settings;
+  std::uint32_t instances = 0;  // placed there, or not gone from there yet
+  std::uint32_t services = 0;   // those of them that a drain takes away
+  bool gone = false;
+
+  friend bool operator==(const NodeView&, const NodeView&) = default;
+};
+
+InstanceView view_of(const control::Controller& controller, const model::InstanceStatus& status);
+
+// Ordered by key; by id.
+std::vector<InstanceView> instances_of(const control::Controller& controller);
+// Of these items and subjects only.
+std::vector<InstanceView> instances_of(
+    const control::Controller& controller,
+    const std::vector<std::pair<model::ItemId, model::SubjectId>>& asked);
+std::vector<NodeView> nodes_of(const control::Controller& controller, Time now);
+
+std::uint64_t revision_of(const control::Controller& controller);
+
+}  // namespace berth::controld

@@ -1,0 +1,103 @@
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <cstddef>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "controld/api/call.h"
+#include "controld/event_log.h"
+#include "controld/views.h"
+
+namespace berth::controld {
+
+// Tells watchers of changes. Each gets first everything, in pieces as it reads, then `synced`, then
+// the changes since. Who does not read is cut off when its queue is full; nobody waits for it. If
+// changes come faster than messages can be made of them, all are cut off, and may begin anew.
+//
+// A thread of its own makes the messages, each once for all watchers, so that the loop only hands
+// over plain values. Safe to call from any thread; the order of calls is kept.
+class WatchHub {
+ public:
+  static constexpr std::size_t kPendingMax = 65'536;
+  static constexpr std::size_t kTasksMax = 10'000;  // that wait for the hub's thread
+
+  explicit WatchHub(std::size_t pending_max = kPendingMax);
+  ~WatchHub();
+
+  struct Watcher {
+    api::CallPtr call;
+    std::string about;    // see `is_about`
+    bool events = false;  // also events
+    // Of an apply call: only these instances, as its own kind of message, and no `synced`.
+    std::optional<std::set<model::InstanceKey>> only = std::nullopt;
+  };
+  struct Everything {
+    std::vector<InstanceView> instances;
+    std::vector<NodeView> nodes;
+  };
+
+  // To be called between two steps, so that no change is missed and none is told twice.
+  void add(Watcher watcher, Everything everything);
+
+  // Runs the task in its turn with what was added and published before.
+  void in_order(std::function<void()> task) { post(std::move(task)); }
+
+  // Whether anybody would hear of changes.
+  bool has_watchers() const { return watchers_count_ > 0; }
+  std::size_t watchers() const { return watchers_count_; }
+
+  struct Changes {
+    std::vector<InstanceView> instances;
+    std::vector<NodeView> nodes;
+    std::vector<LoggedEvent> events;
+  };
+  void publish(Changes changes);
+
+  // Ends all watches.
+  void stop();
+
+ private:
+  struct Subscription {
+    Watcher watcher;
+    Everything everything;
+    std::size_t told = 0;  // of everything
+    bool synced = false;
+    std::deque<api::AnswerPtr> pending;  // changes, until it is synced
+  };
+
+  void run();
+  void post(std::function<void()> task);
+  bool is_overrun();
+  void cut_off_everybody();
+  void subscribe(std::shared_ptr<Subscription> subscription);
+  void tell_more(std::uint64_t id);
+  void deliver(const Changes& changes);
+  void offer(Subscription& subscription, const api::AnswerPtr& answer) const;
+  void deliver(const InstanceView& view);
+  void remove(std::uint64_t id);
+
+  const std::size_t pending_max_;
+  std::atomic<std::size_t> watchers_count_ = 0;
+
+  // Of the hub's thread.
+  std::map<std::uint64_t, std::shared_ptr<Subscription>> subscriptions_;
+  std::uint64_t last_id_ = 0;
+
+  std::mutex mutex_;
+  std::condition_variable arrived_;
+  std::deque<std::function<void()>> tasks_;
+  bool stopped_ = false;
+  std::thread thread_;
+};
+
+}  // namespace berth::controld

@@ -1,0 +1,148 @@
+#include "controld/watch_hub.h"
+
+#include <gtest/gtest.h>
+
+#include <future>
+
+#include "berth/v1/api.pb.h"
+
+namespace berth::controld {
+namespace {
+
+InstanceView instance(const std::string& item, model::InstanceState state) {
+  InstanceView view;
+  view.status.key = {model::ItemId(item), model::SubjectId("default"), 0};
+  view.status.state = state;
+  return view;
+}
+
+constexpr auto kActive = model::InstanceState::Active;
+
+class WatchHubTest : public testing::Test {
+ protected:
+  // Everything that was put into the hub has been dealt with.
+  void settle() {
+    std::promise<void> done;
+    hub_.in_order([&] { done.set_value(); });
+    done.get_future().wait();
+  }
+  // "web active", "synced", in the order of sending.
+  std::vector<std::string> read(api::Call& call) {
+    std::vector<std::string> words;
+    while (true) {
+      const api::Call::Next next = call.next();
+      const auto* answer = std::get_if<api::AnswerPtr>(&next);
+      if (answer == nullptr) return words;
+      words.push_back(in_words((*answer)->message()));
+      settle();
+    }
+  }
+  static std::string in_words(const api::Message& message) {
+    if (const auto* status = dynamic_cast<const v1::ApplyEvent*>(&message)) {
+      return "status of " + status->status().key().item();
+    }
+    const auto& event = dynamic_cast<const v1::WatchEvent&>(message);
+    if (event.has_instance()) {
+      return event.instance().key().item() + " " + v1::InstanceState_Name(event.instance().state());
+    }
+    if (event.has_node()) return "node " + event.node().name();
+    if (event.has_event()) return "event " + event.event().about();
+    return "synced";
+  }
+
+  WatchHub hub_{4};
+};
+
+TEST_F(WatchHubTest, FirstEverythingThenSyncedThenChanges) {
+  const auto call = std::make_shared<api::Call>(api::Caller{});
+  NodeView node;
+  node.id = model::NodeId("n1");
+  hub_.add({.call = call, .about = "", .events = false},
+           {.instances = {instance("web", kActive)}, .nodes = {node}});
+  hub_.publish({.instances = {instance("web", model::InstanceState::Failed)}});
+  settle();
+  EXPECT_EQ(read(*call),
+            (std::vector<std::string>{"node n1", "web ACTIVE", "synced", "web FAILED"}));
+}
+
+TEST_F(WatchHubTest, AWatcherHearsOnlyWhatItAskedFor) {
+  const auto call = std::make_shared<api::Call>(api::Caller{});
+  hub_.add(
+      {.call = call, .about = "instance/web", .events = true},
+      {.instances = {instance("web", kActive), instance("db", kActive)}, .nodes = {NodeView{}}});
+  hub_.publish(
+      {.instances = {instance("db", kActive), instance("web", kActive)},
+       .events = {{.number = 1, .note = {control::NoteKind::Placed, "instance/web/x/0", ""}},
+                  {.number = 2, .note = {control::NoteKind::Placed, "node/n1", ""}}}});
+  settle();
+  EXPECT_EQ(read(*call), (std::vector<std::string>{"web ACTIVE", "synced", "web ACTIVE",
+                                                   "event instance/web/x/0"}));
+}
+
+TEST_F(WatchHubTest, EverythingComesInPiecesAndChangesAfterIt) {
+  const auto call = std::make_shared<api::Call>(api::Caller{}, 400);
+  std::vector<InstanceView> many(1000, instance("web", kActive));
+  hub_.add({.call = call, .about = "", .events = false}, {.instances = many, .nodes = {}});
+  settle();
+  hub_.publish({.instances = {instance("late", kActive)}});
+  settle();
+  const auto words = read(*call);
+  ASSERT_EQ(words.size(), 1002u);
+  EXPECT_EQ(words[999], "web ACTIVE");
+  EXPECT_EQ(words[1000], "synced");
+  EXPECT_EQ(words[1001], "late ACTIVE");
+}
+
+TEST_F(WatchHubTest, WhoDoesNotReadIsDroppedAndOthersAreNot) {
+  const auto slow = std::make_shared<api::Call>(api::Caller{}, 3);
+  const auto quick = std::make_shared<api::Call>(api::Caller{});
+  hub_.add({.call = slow, .about = "", .events = false}, {});
+  hub_.add({.call = quick, .about = "", .events = false}, {});
+  EXPECT_EQ(hub_.watchers(), 2u);
+  for (int i = 0; i < 10; ++i) hub_.publish({.instances = {instance("web", kActive)}});
+  settle();
+  settle();  // the removal was put behind
+  EXPECT_TRUE(slow->is_over());
+  EXPECT_EQ(slow->failure()->code, Code::Exhausted);
+  EXPECT_EQ(hub_.watchers(), 1u);
+  EXPECT_EQ(read(*quick).size(), 11u);
+}
+
+TEST_F(WatchHubTest, WhoFallsBehindBeforeItIsSyncedIsDropped) {
+  const auto call = std::make_shared<api::Call>(api::Caller{});
+  std::vector<InstanceView> many(1000, instance("web", kActive));
+  hub_.add({.call = call, .about = "", .events = false}, {.instances = many, .nodes = {}});
+  for (int i = 0; i < 10; ++i) hub_.publish({.instances = {instance("web", kActive)}});
+  settle();
+  EXPECT_TRUE(call->is_over());
+}
+
+TEST_F(WatchHubTest, AnApplyCallHearsOfItsInstances) {
+  const auto call = std::make_shared<api::Call>(api::Caller{});
+  const model::InstanceKey web = instance("web", kActive).status.key;
+  hub_.add({.call = call, .about = "", .events = false, .only = std::set{web}},
+           {.instances = {instance("web", kActive)}, .nodes = {}});
+  hub_.publish({.instances = {instance("db", kActive), instance("web", kActive)}});
+  settle();
+  EXPECT_EQ(read(*call), (std::vector<std::string>{"status of web", "status of web"}));
+}
+
+TEST_F(WatchHubTest, AWatcherWhoLeavesIsForgotten) {
+  const auto call = std::make_shared<api::Call>(api::Caller{});
+  hub_.add({.call = call, .about = "", .events = false}, {});
+  settle();
+  call->abandon();
+  settle();
+  EXPECT_FALSE(hub_.has_watchers());
+}
+
+TEST_F(WatchHubTest, StoppingEndsTheWatches) {
+  const auto call = std::make_shared<api::Call>(api::Caller{});
+  hub_.add({.call = call, .about = "", .events = false}, {});
+  settle();
+  hub_.stop();
+  EXPECT_EQ(call->failure()->code, Code::Unavailable);
+}
+
+}  // namespace
+}  // namespace berth::controld
