@@ -2,6 +2,7 @@
 #include <fmt/ranges.h>
 #include <CLI/CLI.hpp>
 
+#include <algorithm>
 #include <memory>
 #include <ostream>
 
@@ -23,13 +24,19 @@ struct VerbWords {
   std::string what;
   std::vector<Flag> flags;
   std::vector<std::string> words;  // of the positional argument
+  bool takes_names = false;        // its arguments are names that the control plane knows
 };
 
 std::vector<VerbWords> all_verbs(const CLI::App& program) {
   std::vector<VerbWords> all;
   for (const CLI::App* verb : program.get_subcommands(nullptr)) {
-    all.push_back(
-        {verb->get_name(), verb->get_description(), flags_of(*verb), positional_words_of(*verb)});
+    if (verb->get_group().empty()) continue;  // hidden
+    const auto& options = verb->get_options();
+    const bool has_arguments = std::ranges::any_of(
+        options, [](const CLI::Option* option) { return option->get_positional(); });
+    const std::vector<std::string> words = positional_words_of(*verb);
+    all.push_back({verb->get_name(), verb->get_description(), flags_of(*verb), words,
+                   has_arguments && words.empty()});
   }
   return all;
 }
@@ -71,6 +78,8 @@ std::string bash(const std::vector<VerbWords>& all) {
       "  [[ -n \"$words\" ]] || case \"$verb\" in\n"
       "{}"
       "  esac\n"
+      "  [[ \"$cur\" == -* ]] ||\n"
+      "    words+=\" $(berth __complete -- \"${{COMP_WORDS[@]:1:COMP_CWORD}}\" 2>/dev/null)\"\n"
       "  COMPREPLY=($(compgen -W \"$words\" -- \"$cur\"))\n"
       "}}\n"
       "complete -o filenames -F _berth berth\n",
@@ -110,6 +119,7 @@ std::string zsh(const std::vector<VerbWords>& all) {
                                                     zsh_escaped(flag.what), zsh_argument(flag)));
       }
     }
+    if (verb.takes_names) cases += " \\\n      '*:name:_berth_names'";
     if (!verb.words.empty()) {
       cases += " \\\n      " + quoted(fmt::format("1:word:({})", fmt::join(verb.words, " ")));
     }
@@ -117,6 +127,10 @@ std::string zsh(const std::vector<VerbWords>& all) {
   }
   return fmt::format(
       "#compdef berth\n"
+      "_berth_names() {{\n"
+      "  local -a names=(${{(f)\"$(berth __complete -- $words[1,CURRENT] 2>/dev/null)\"}})\n"
+      "  compadd -a names\n"
+      "}}\n"
       "_berth() {{\n"
       "  local -a verbs=(\n{}  )\n"
       "  if ((CURRENT == 2)); then\n"
@@ -152,6 +166,12 @@ std::string fish(const std::vector<VerbWords>& all) {
     out += fmt::format("complete -c berth -n __fish_use_subcommand -a {} -d {}\n", verb.name,
                        quoted(verb.what));
     for (const Flag& flag : verb.flags) out += fish_flag(verb, flag);
+    if (verb.takes_names) {
+      out += fmt::format(
+          "complete -c berth -n '__fish_seen_subcommand_from {}' -a '(berth __complete -- "
+          "(commandline -opc)[2..-1] (commandline -ct) 2>/dev/null)'\n",
+          verb.name);
+    }
     if (verb.words.empty()) continue;
     out += fmt::format("complete -c berth -n '__fish_seen_subcommand_from {}' -a '{}'\n", verb.name,
                        fmt::join(verb.words, " "));

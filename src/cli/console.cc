@@ -58,7 +58,8 @@ Console process_console() {
           .out = std::cout,
           .err = std::cerr,
           .out_style = style_for(STDOUT_FILENO),
-          .err_style = style_for(STDERR_FILENO)};
+          .err_style = style_for(STDERR_FILENO),
+          .live = isatty(STDOUT_FILENO) == 1 && environment("TERM") != "dumb"};
 }
 
 }  // namespace berth::cli

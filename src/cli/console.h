@@ -23,6 +23,7 @@ struct Console {
   std::ostream& err;
   Style out_style;
   Style err_style;
+  bool live = false;  // out is a terminal that can be drawn on again and again
 };
 
 // What the environment says about a stream: colours on a terminal unless NO_COLOR is set, unicode

@@ -14,6 +14,7 @@ enum class ExitCode {
   Timeout = 5,
   Unreachable = 6,
   Changes = 10,  // of `plan` only
+  Interrupted = 130,
 };
 
 // The only place that knows which failure ends the program how.

@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "base/suggest.h"
+#include "codec/scalar.h"
 
 namespace berth::cli {
 namespace {
@@ -38,6 +39,24 @@ CLI::Option* add_choice(CLI::App& verb, const std::string& names, std::string& v
   return verb.add_option(names, value, what)
       ->type_name(fmt::format("{}", fmt::join(words, "|")))
       ->check(CLI::Validator(must_be_a_word, "", ""))
+      ->take_last();
+}
+
+CLI::Option* add_output_flag(CLI::App& verb, std::string& output) {
+  return add_choice(verb, "-o,--output", output, {"table", "wide", "json", "yaml", "name"},
+                    "Form of the answer")
+      ->envname("BERTH_OUTPUT");
+}
+
+CLI::Option* add_duration(CLI::App& verb, const std::string& names, std::optional<Duration>& value,
+                          const std::string& what) {
+  const auto take = [&value](const std::string& text) {
+    const auto parsed = codec::Scalar<Duration>::parse(text);
+    if (!parsed) throw CLI::ValidationError(parsed.error().message);
+    value = *parsed;
+  };
+  return verb.add_option_function<std::string>(names, take, what)
+      ->type_name("DURATION")
       ->take_last();
 }
 

@@ -1,7 +1,10 @@
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
+
+#include "base/time.h"
 
 namespace CLI {
 class App;
@@ -16,6 +19,13 @@ namespace berth::cli {
 // given counts.
 CLI::Option* add_choice(CLI::App& verb, const std::string& names, std::string& value,
                         const std::vector<std::string>& words, const std::string& what);
+
+// -o, with every form that answers have.
+CLI::Option* add_output_flag(CLI::App& verb, std::string& output);
+
+// A flag that takes a time as people write it: "30s", "10m".
+CLI::Option* add_duration(CLI::App& verb, const std::string& names, std::optional<Duration>& value,
+                          const std::string& what);
 
 struct Flag {
   std::vector<std::string> names;  // "-o", "--output"

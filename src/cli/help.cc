@@ -10,18 +10,10 @@
 namespace berth::cli {
 namespace {
 
-std::string usage_of(const CLI::App& app) {
-  if (app.get_parent() == nullptr) return "berth VERB [FLAGS]";
-  std::string usage = "berth " + app.get_name();
-  for (const CLI::Option* option : app.get_options()) {
-    if (option->get_positional()) usage += " " + option->get_name(true);
-  }
-  return usage + " [FLAGS]";
-}
-
 std::string verbs_of(const CLI::App& app, const Style& style) {
   Table table({{""}, {""}});
   for (const CLI::App* verb : app.get_subcommands(nullptr)) {
+    if (verb->get_group().empty()) continue;  // hidden
     table.add({{verb->get_name()}, {verb->get_description()}});
   }
   return table.empty() ? ""
@@ -51,6 +43,15 @@ std::string flags_help(const CLI::App& app, const Style& style) {
 }
 
 }  // namespace
+
+std::string usage_of(const CLI::App& app) {
+  if (app.get_parent() == nullptr) return "berth VERB [FLAGS]";
+  std::string usage = "berth " + app.get_name();
+  for (const CLI::Option* option : app.get_options()) {
+    if (option->get_positional()) usage += " " + option->get_name(true);
+  }
+  return usage + " [FLAGS]";
+}
 
 std::string help_of(const CLI::App& app, const Style& style) {
   return fmt::format("{}\n\nUsage: {}\n{}{}{}\n{}\n", app.get_description(), usage_of(app),

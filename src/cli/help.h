@@ -14,4 +14,7 @@ namespace berth::cli {
 // flags with their environment variables, and its footer.
 std::string help_of(const CLI::App& app, const Style& style);
 
+// "berth get KIND [FLAGS]".
+std::string usage_of(const CLI::App& app);
+
 }  // namespace berth::cli

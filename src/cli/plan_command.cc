@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+
 #include <CLI/CLI.hpp>
 #include <memory>
 #include <ostream>
@@ -13,14 +15,14 @@
 namespace berth::cli {
 namespace {
 
-constexpr std::uint64_t kOfflineRevision = 0;
-
 constexpr const char* kExamples =
     "Examples:\n"
+    "  berth plan -f app.yaml                what applying it would do to the cluster\n"
+    "  berth plan --rebalance --full         what rebalancing would do\n"
     "  berth plan --offline -f cluster.yaml -f items.yaml -f deployment.yaml\n"
-    "  berth plan --offline -f examples/demo -o wide\n"
+    "  berth plan --offline -f examples/vehicle -o wide\n"
     "  cat *.yaml | berth plan --offline -f - -o json | jq .refused\n"
-    "  berth plan --offline -f examples/demo --rebalance --full\n"
+    "  berth plan --offline -f examples/vehicle --rebalance --full\n"
     "\n"
     "Exit codes: 0 no change, 10 changes, 2 something is refused, 3 invalid input.";
 
@@ -42,15 +44,31 @@ std::string names_in(const placement::Plan& plan) {
   return out;
 }
 
-std::string render(const placement::Plan& plan, const placement::Snapshot& snapshot,
-                   const std::string& output, const Style& style) {
-  if (output == "json") return codec::plan_to_json(plan, kOfflineRevision);
-  if (output == "yaml") return codec::plan_to_yaml(plan, kOfflineRevision);
+// What makes sure that what was planned is what happens.
+std::string how_to_apply(const placement::Plan& plan, std::uint64_t revision) {
+  if (revision == 0 || !placement::changes_anything(plan)) return "";
+  return fmt::format("Planned at revision {0}: berth apply --if-revision {0} does just this.\n",
+                     revision);
+}
+
+struct Planned {
+  const placement::Plan& plan;
+  const placement::Snapshot& snapshot;
+  const PlanFlags& flags;
+  std::uint64_t revision;
+};
+
+std::string render(const Planned& planned, const Style& style) {
+  const auto& [plan, snapshot, flags, revision] = planned;
+  const std::string& output = flags.output;
+  if (output == "json") return codec::plan_to_json(plan, revision);
+  if (output == "yaml") return codec::plan_to_yaml(plan, revision);
   if (output == "name") return names_in(plan);
   return plan_table({.plan = plan,
                      .directory = Directory(snapshot),
                      .detail = output == "wide" ? Detail::Wide : Detail::Short,
-                     .style = style});
+                     .style = style}) +
+         (flags.planning.files.empty() ? "" : how_to_apply(plan, revision));
 }
 
 ExitCode exit_code_of(const placement::Plan& plan) {
@@ -60,20 +78,18 @@ ExitCode exit_code_of(const placement::Plan& plan) {
 
 Result<ExitCode> run(const PlanFlags& flags, Console& console) {
   const placement::Mode mode = TRY(mode_of(flags.planning));
-  const model::Manifest documents = TRY(load_documents(flags.planning.files, console));
-  const placement::Snapshot snapshot = placement::snapshot_of(documents);
+  const World world = TRY(load_world(flags.planning, console));
+  const placement::Snapshot snapshot = placement::snapshot_of(world.documents);
   const placement::Plan plan =
       placement::make_plan(snapshot, {.mode = mode, .explain = std::nullopt});
-  console.out << render(plan, snapshot, flags.output, console.out_style);
+  console.out << render({plan, snapshot, flags, world.revision}, console.out_style);
   return exit_code_of(plan);
 }
 
 Command declare(CLI::App& verb) {
   const auto flags = std::make_shared<PlanFlags>();
   declare_planning_flags(verb, flags->planning, MoreFiles::Follow);
-  add_choice(verb, "-o,--output", flags->output, {"table", "wide", "json", "yaml", "name"},
-             "Form of the answer")
-      ->envname("BERTH_OUTPUT");
+  add_output_flag(verb, flags->output);
   verb.footer(kExamples);
   return [flags](Console& console) { return run(*flags, console); };
 }

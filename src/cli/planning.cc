@@ -7,6 +7,7 @@
 #include <ostream>
 
 #include "cli/figures.h"
+#include "cli/manifest_names.h"
 #include "cli/sources.h"
 #include "codec/manifest.h"
 
@@ -50,6 +51,16 @@ std::string how_many(const std::vector<codec::Diagnostic>& diagnostics) {
   return fmt::format("the files have {}{}", counted(errors, "error"), rest);
 }
 
+Result<v1::Cluster> fetch_cluster(const ConnectionFlags& flags) {
+  const client::Client client = TRY(connect(flags));
+  auto cluster = client::call<v1::Cluster>(client, {.path = "/v1/cluster"});
+  if (!cluster && cluster.error().code == Code::Unavailable) {
+    return Error{Code::Unavailable,
+                 cluster.error().message + "\n--offline plans from files alone."};
+  }
+  return cluster;
+}
+
 }  // namespace
 
 void declare_planning_flags(CLI::App& verb, PlanningFlags& flags, MoreFiles more) {
@@ -66,14 +77,11 @@ void declare_planning_flags(CLI::App& verb, PlanningFlags& flags, MoreFiles more
       ->envname("BERTH_REBALANCE");
   verb.add_flag("--full", flags.full, "With --rebalance: re-evaluate everything that may move")
       ->envname("BERTH_FULL");
+  declare_connection_flags(verb, flags.connection);
 }
 
 Result<placement::Mode> mode_of(const PlanningFlags& flags) {
   TRY(check_combination(flags));
-  if (!flags.offline) {
-    return Error{Code::Unavailable,
-                 "this version has no control plane to ask; --offline plans from files"};
-  }
   if (flags.replan) return placement::Mode::Replan;
   if (!flags.rebalance) return placement::Mode::Run;
   if (flags.full) return placement::Mode::RebalanceFull;
@@ -82,18 +90,30 @@ Result<placement::Mode> mode_of(const PlanningFlags& flags) {
                "--rebalance --full"};
 }
 
-Result<model::Manifest> load_documents(const std::vector<std::string>& files, Console& console) {
-  const auto sources = read_sources(files, console.in);
-  if (!sources) {
-    console.err << sources.error().message << '\n';
-    return invalid_input("not all files can be read; nothing was planned");
-  }
-  codec::ParsedManifest parsed = codec::parse_manifests(*sources);
+Result<model::Manifest> accept_parsed(codec::ParsedManifest parsed, std::string_view consequence,
+                                      Console& console) {
   for (const codec::Diagnostic& diagnostic : parsed.diagnostics) {
     print_diagnostic(diagnostic, console);
   }
   if (parsed.ok()) return std::move(parsed.documents);
-  return invalid_input(fmt::format("{}; nothing was planned", how_many(parsed.diagnostics)));
+  return invalid_input(fmt::format("{}; {}", how_many(parsed.diagnostics), consequence));
+}
+
+Result<World> load_world(const PlanningFlags& flags, Console& console) {
+  auto sources = read_sources(flags.files, console.in);
+  if (!sources) {
+    console.err << sources.error().message << '\n';
+    return invalid_input("not all files can be read; nothing was planned");
+  }
+  World world;
+  if (!flags.offline) {
+    const v1::Cluster cluster = TRY(fetch_cluster(flags.connection));
+    world.revision = cluster.revision();
+    sources = overlaid(cluster, std::move(*sources));
+  }
+  world.documents =
+      TRY(accept_parsed(codec::parse_manifests(*sources), "nothing was planned", console));
+  return world;
 }
 
 }  // namespace berth::cli

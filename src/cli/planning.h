@@ -1,10 +1,14 @@
 #pragma once
 
+#include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/result.h"
+#include "cli/connection.h"
 #include "cli/console.h"
+#include "codec/manifest.h"
 #include "model/manifest.h"
 #include "placement/plan.h"
 
@@ -16,6 +20,7 @@ class App;
 namespace berth::cli {
 
 struct PlanningFlags {
+  ConnectionFlags connection;
   bool offline = false;
   bool replan = false;
   bool rebalance = false;
@@ -31,8 +36,20 @@ void declare_planning_flags(CLI::App& verb, PlanningFlags& flags, MoreFiles more
 // What the flags ask for, or why they cannot be had. Flags that contradict each other come first.
 Result<placement::Mode> mode_of(const PlanningFlags& flags);
 
-// The documents of the files. Prints what is wrong with them to standard error, all at once; an
+// What is planned from.
+struct World {
+  model::Manifest documents;
+  std::uint64_t revision = 0;  // of the control plane; 0: offline
+};
+
+// The documents of the files, laid over those of the control plane unless --offline: one of the
+// same kind and name replaces. Prints what is wrong with them to standard error, all at once; an
 // error says how much that was.
-Result<model::Manifest> load_documents(const std::vector<std::string>& files, Console& console);
+Result<World> load_world(const PlanningFlags& flags, Console& console);
+
+// Prints what is wrong with a manifest to standard error; the error of one that cannot be used says
+// how much that is, and then `consequence`.
+Result<model::Manifest> accept_parsed(codec::ParsedManifest parsed, std::string_view consequence,
+                                      Console& console);
 
 }  // namespace berth::cli

@@ -4,6 +4,7 @@
 #include <CLI/CLI.hpp>
 
 #include <algorithm>
+#include <cstdlib>
 #include <map>
 #include <memory>
 #include <ostream>
@@ -19,17 +20,23 @@ namespace {
 
 constexpr const char* kFooter =
     "Examples:\n"
-    "  berth plan --offline -f examples/demo       what would run where, from files\n"
-    "  berth why --offline telemetry -f examples/demo\n"
-    "                                              why an instance is where it is\n"
+    "  berth apply -f examples/demo                make it so, and watch it become true\n"
+    "  berth get instances                         what runs where\n"
+    "  berth why telemetry                         why an instance is where it is\n"
+    "  berth plan -f app.yaml                      what applying it would do\n"
+    "  berth plan --offline -f examples/vehicle    the same from files, without a control plane\n"
     "  berth schema > berth.schema.json            for editors that check YAML\n"
     "\n"
     "Exit codes:\n"
-    "  0  done; plan: no change          4  not found\n"
-    "  1  other error                    5  timeout\n"
-    "  2  not everything can be placed   6  cannot reach the control plane\n"
-    "  3  invalid input                 10  plan: changes\n"
+    "  0  done; plan: no change          5  timeout\n"
+    "  1  other error                    6  cannot reach the control plane\n"
+    "  2  not everything can be placed  10  plan: changes\n"
+    "  3  invalid input                130  interrupted\n"
+    "  4  not found\n"
     "\n"
+    "The control plane is found at --server or BERTH_SERVER, --socket or BERTH_SOCKET, the socket "
+    "of\n"
+    "this user or of this machine, or where you logged in last.\n"
     "Every flag has an environment variable, named in the help of its verb.\n"
     "Colours are for terminals only; NO_COLOR turns them off.";
 
@@ -37,11 +44,13 @@ class Program {
  public:
   Program() : app_("Berth: what runs where on your edge nodes, and why.", "berth") {
     app_.footer(kFooter);
+    app_.require_subcommand(0, 1);  // so that "events" after `get` is a word, not a verb
     app_.set_help_flag("-h,--help", "Print this help and exit");
     app_.set_version_flag("--version", "berth " BERTH_VERSION, "Print the version and exit");
     for (const Verb* verb : verbs()) {
       CLI::App* app = app_.add_subcommand(verb->name, verb->what);
       app->set_help_flag("-h,--help", "Print this help and exit");
+      if (verb->hidden) app->group("");
       commands_[app] = verb->declare(*app);
       // With a callback of its own, CLI11 reads the environment of this verb only if it is called.
       app->parse_complete_callback([] {});
@@ -50,6 +59,8 @@ class Program {
 
   ExitCode run(std::vector<std::string> arguments, Console& console) {
     if (!arguments.empty() && arguments.front() == "help") arguments = help_as_flag(arguments);
+    arguments = verb_first(std::move(arguments));
+    let_socket_win(arguments);
     try {
       if (arguments.empty()) return usage_error(app_, "a verb is missing", console);
       if (const auto wrong = unknown_verb(arguments.front())) {
@@ -75,6 +86,34 @@ class Program {
     arguments.erase(arguments.begin());
     arguments.push_back("--help");
     return arguments;
+  }
+
+  // Where the control plane is may also be said before the verb: `berth --server X get nodes`.
+  static std::vector<std::string> verb_first(std::vector<std::string> arguments) {
+    std::size_t verb = 0;
+    while (verb < arguments.size()) {
+      const std::string& word = arguments[verb];
+      if (word.starts_with("--server=") || word.starts_with("--socket=")) {
+        verb += 1;
+      } else if (word == "--server" || word == "--socket") {
+        verb += 2;
+      } else {
+        break;
+      }
+    }
+    if (verb == 0 || verb >= arguments.size()) return arguments;
+    const auto at = arguments.begin() + static_cast<std::ptrdiff_t>(verb);
+    std::rotate(arguments.begin(), at, at + 1);
+    return arguments;
+  }
+
+  // The command line counts more than the environment, also where they speak of different things.
+  static void let_socket_win(const std::vector<std::string>& arguments) {
+    const auto names_socket = [](const std::string& word) {
+      return word == "--socket" || word.starts_with("--socket=");
+    };
+    const auto end = std::ranges::find(arguments, "--");
+    if (std::any_of(arguments.begin(), end, names_socket)) ::unsetenv("BERTH_SERVER");
   }
 
   const CLI::App& parsed_verb() const {

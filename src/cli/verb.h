@@ -22,13 +22,31 @@ struct Verb {
   const char* name;
   const char* what;                    // one line for the list of verbs
   Command (*declare)(CLI::App& verb);  // adds flags and examples
+  bool hidden = false;                 // for programs, not for people: --help is silent about it
 };
 
+extern const Verb apply_verb;
 extern const Verb plan_verb;
 extern const Verb why_verb;
+extern const Verb get_verb;
+extern const Verb describe_verb;
+extern const Verb delete_verb;
+extern const Verb logs_verb;
+extern const Verb exec_verb;
+extern const Verb top_verb;
+extern const Verb events_verb;
+extern const Verb wait_verb;
+extern const Verb drain_verb;
+extern const Verb cordon_verb;
+extern const Verb uncordon_verb;
+extern const Verb forget_verb;
+extern const Verb join_token_verb;
+extern const Verb login_verb;
 extern const Verb schema_verb;
 extern const Verb completion_verb;
 extern const Verb version_verb;
+extern const Verb complete_verb;
+extern const Verb man_verb;
 
 // All verbs in the order in which --help lists them.
 std::span<const Verb* const> verbs();

@@ -24,12 +24,15 @@ using placement::Plan;
 
 constexpr const char* kExamples =
     "Examples:\n"
-    "  berth why --offline telemetry -f examples/demo\n"
+    "  berth why telemetry                        where it is, and why not elsewhere\n"
+    "  berth why telemetry/vehicle/1 -f new.yaml  where it would be, if that were applied\n"
+    "  berth why --offline telemetry -f examples/vehicle\n"
     "  berth why --offline telemetry/vehicle/1 -f cluster.yaml -f items.yaml -f deployment.yaml\n"
-    "  berth plan --offline -f examples/demo -o name | tail -1 | \\\n"
-    "    xargs -I@ berth why --offline @ -f examples/demo\n"
+    "  berth plan --offline -f examples/vehicle -o name | tail -1 | \\\n"
+    "    xargs -I@ berth why --offline @ -f examples/vehicle\n"
     "\n"
-    "Exit codes: 0 done, 3 invalid input, 4 no such instance.";
+    "Exit codes: 0 done, 3 invalid input, 4 no such instance,\n"
+    "6 cannot reach the control plane.";
 
 struct WhyFlags {
   PlanningFlags planning;
@@ -107,8 +110,8 @@ Result<ExitCode> run(const WhyFlags& flags, Console& console) {
   PlanningFlags planning = flags.planning;
   planning.files.insert(planning.files.end(), flags.words.begin() + 1, flags.words.end());
   const placement::Mode mode = TRY(mode_of(planning));
-  const model::Manifest documents = TRY(load_documents(planning.files, console));
-  const placement::Snapshot snapshot = placement::snapshot_of(documents);
+  const World world = TRY(load_world(planning, console));
+  const placement::Snapshot snapshot = placement::snapshot_of(world.documents);
   const auto key = TRY(find_instance(flags.words.front(), known_instances(snapshot)));
   const Plan plan = placement::make_plan(snapshot, {.mode = mode, .explain = key});
   console.out << render(plan, explanation_of(plan, key), flags.output, console.out_style);
@@ -122,9 +125,7 @@ Command declare(CLI::App& verb) {
       ->required()
       ->expected(1, -1);
   declare_planning_flags(verb, flags->planning, MoreFiles::DoNotFollow);
-  add_choice(verb, "-o,--output", flags->output, {"table", "wide", "json", "yaml", "name"},
-             "Form of the answer")
-      ->envname("BERTH_OUTPUT");
+  add_output_flag(verb, flags->output);
   verb.footer(kExamples);
   return [flags](Console& console) { return run(*flags, console); };
 }

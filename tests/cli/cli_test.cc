@@ -18,7 +18,7 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 
 const std::string kProgram = BERTH_BIN_DIR "/berth";
-const std::string kDemo = BERTH_SOURCE_DIR "/examples/demo";
+const std::string kDemo = BERTH_SOURCE_DIR "/examples/vehicle";
 
 constexpr const char* kNode = R"(
 apiVersion: berth/v1

@@ -1,0 +1,157 @@
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <chrono>
+#include <memory>
+#include <ostream>
+
+#include "cli/connection.h"
+#include "cli/flags.h"
+#include "cli/manifest_names.h"
+#include "cli/objects.h"
+#include "cli/sources.h"
+#include "cli/table.h"
+#include "cli/verb.h"
+#include "cli/watching.h"
+#include "client/path.h"
+
+// `berth delete`: takes documents back.
+namespace berth::cli {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr const char* kExamples =
+    "Examples:\n"
+    "  berth delete deployment base         what only it asked for stops\n"
+    "  berth delete item web@1.0.0\n"
+    "  berth delete -f app.yaml             the documents of a file\n"
+    "\n"
+    "Asks nothing; prints what was deleted. berth plan shows before what would stop.\n"
+    "Exit codes: 0 done, 3 invalid input, 4 no such thing, 6 cannot reach the control plane.";
+
+struct DeleteFlags {
+  ConnectionFlags connection;
+  std::vector<std::string> files;
+  std::vector<std::string> words;  // kind, names
+  std::optional<Duration> timeout;
+};
+
+struct Target {
+  Kind kind;
+  std::string name;  // of an Item with its version
+};
+
+// Who uses others goes first.
+int order_of(const Target& target) {
+  return target.kind == Kind::Deployment ? 0 : target.kind == Kind::NodeConfig ? 1 : 2;
+}
+
+Result<Target> target_of(const client::Client& client, Kind kind, const std::string& name) {
+  if (kind != Kind::Item || name.find('@') != std::string::npos) return Target{kind, name};
+  const v1::Documents all = TRY(list_documents(client, kind));
+  std::vector<std::string> versions;
+  for (const auto* document : TRY(pick_documents(all, kind, name))) {
+    versions.push_back(document_id(*document));
+  }
+  if (versions.size() == 1) return Target{kind, versions.front()};
+  return invalid_input(fmt::format("item {} has several versions: name one of {}", printable(name),
+                                   fmt::join(versions, ", ")));
+}
+
+Result<std::vector<Target>> targets_in(const std::vector<std::string>& files, Console& console) {
+  const auto sources = read_sources(files, console.in);
+  if (!sources) return invalid_input(sources.error().message);
+  std::vector<Target> targets;
+  for (const codec::SourceFile& source : *sources) {
+    for (const DocumentName& document : document_names(source)) {
+      const Kind kind = TRY(parse_kind(document.kind));
+      if (is_document(kind)) targets.push_back({kind, document.name});
+    }
+  }
+  if (targets.empty()) return invalid_input("there is nothing in these files that can be deleted");
+  std::ranges::stable_sort(targets, {}, order_of);
+  return targets;
+}
+
+Result<std::vector<Target>> targets_of(const client::Client& client, const DeleteFlags& flags,
+                                       Console& console) {
+  if (flags.files.empty() == flags.words.empty()) {
+    return invalid_input("name what to delete: either KIND NAME or -f FILE");
+  }
+  if (!flags.files.empty()) return targets_in(flags.files, console);
+  const Kind kind = TRY(parse_kind(flags.words.front()));
+  if (kind == Kind::Node) return invalid_input("nodes are forgotten: berth forget NODE");
+  if (!is_document(kind)) {
+    return invalid_input(fmt::format(
+        "{} cannot be deleted; delete or change the deployment that asks for them", plural(kind)));
+  }
+  if (flags.words.size() == 1) {
+    return invalid_input(fmt::format("which {}? Its name is missing", singular(kind)));
+  }
+  std::vector<Target> targets;
+  for (std::size_t i = 1; i < flags.words.size(); ++i) {
+    targets.push_back(TRY(target_of(client, kind, flags.words[i])));
+  }
+  return targets;
+}
+
+// What a deployment asked for a moment ago needs some time to stop, and its item is needed until
+// then.
+Result<v1::Revision> delete_one(const client::Client& client, const Target& target,
+                                Clock::time_point end) {
+  const client::Request request{
+      .method = client::Method::Delete,
+      .path = fmt::format("/v1/{}/{}", plural(target.kind), client::encoded(target.name))};
+  while (true) {
+    auto revision = client::call<v1::Revision>(client, request);
+    const bool runs = !revision && revision.error().code == Code::Conflict;
+    if (!runs || Clock::now() >= end) return revision;
+    sleep_for(200ms, {});
+  }
+}
+
+Result<ExitCode> run(const DeleteFlags& flags, Console& console) {
+  const client::Client client = TRY(connect(flags.connection));
+  const std::vector<Target> targets = TRY(targets_of(client, flags, console));
+  Clock::time_point end;  // long ago
+  ExitCode code = ExitCode::Done;
+  for (const Target& target : targets) {
+    const auto revision = delete_one(client, target, end);
+    if (!revision && revision.error().code == Code::NotFound && targets.size() > 1) {
+      // What is not there any more must not keep the rest from going.
+      console.err << printable(revision.error().message) << '\n';
+      code = ExitCode::NotFound;
+      continue;
+    }
+    if (!revision) return revision.error();
+    if (target.kind == Kind::Deployment) end = Clock::now() + flags.timeout.value_or(60s);
+    console.out << fmt::format("{}/{} deleted (revision {})\n", singular(target.kind),
+                               printable(target.name), revision->revision());
+  }
+  return code;
+}
+
+Command declare(CLI::App& verb) {
+  const auto flags = std::make_shared<DeleteFlags>();
+  verb.add_option("KIND", flags->words, "item, deployment or nodeconfig, then names")
+      ->type_name("")
+      ->expected(0, -1);
+  verb.add_option("-f,--file", flags->files, "Delete the documents of these manifests")
+      ->type_name("FILE")
+      ->envname("BERTH_FILE");
+  add_duration(verb, "--timeout", flags->timeout,
+               "How long an item may wait for its instances to stop; left out: one minute")
+      ->envname("BERTH_TIMEOUT");
+  declare_connection_flags(verb, flags->connection);
+  verb.footer(kExamples);
+  return [flags](Console& console) { return run(*flags, console); };
+}
+
+}  // namespace
+
+const Verb delete_verb{"delete", "Delete documents from the desired state", declare};
+
+}  // namespace berth::cli

@@ -1,0 +1,157 @@
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <chrono>
+#include <memory>
+#include <ostream>
+
+#include "cli/connection.h"
+#include "cli/figures.h"
+#include "cli/flags.h"
+#include "cli/interruption.h"
+#include "cli/live_table.h"
+#include "cli/node_call.h"
+#include "cli/table.h"
+#include "cli/terminal.h"
+#include "cli/verb.h"
+#include "cli/views.h"
+#include "cli/watching.h"
+
+// `berth drain`: empties a node.
+namespace berth::cli {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr const char* kExamples =
+    "Examples:\n"
+    "  berth drain n1 -m \"new disk\"          and wait until it is empty\n"
+    "  berth drain n1 --deadline 10m         what has not moved by then is stopped\n"
+    "  berth drain n1 --no-wait\n"
+    "  berth uncordon n1                     ends the drain\n"
+    "\n"
+    "Ctrl-C is safe: the drain goes on.\n"
+    "Exit codes: 0 the node is empty, 4 no such node, 5 timeout, 6 cannot reach the control "
+    "plane,\n"
+    "130 interrupted.";
+
+struct DrainFlags {
+  ConnectionFlags connection;
+  std::string node;
+  std::string message;
+  std::optional<Duration> deadline;
+  std::optional<Duration> timeout;
+  bool no_wait = false;
+};
+
+// Those that are still on the node.
+std::vector<v1::Instance> left_on(const Mirror& mirror, const std::string& node) {
+  std::vector<v1::Instance> left;
+  for (const auto& [key, instance] : mirror.instances) {
+    if (instance.place().node() == node) left.push_back(instance);
+  }
+  return left;
+}
+
+class Drain {
+ public:
+  Drain(const DrainFlags& flags, Console& console)
+      : flags_(flags), console_(console), canvas_(console.out) {
+    if (flags.timeout) end_ = Clock::now() + *flags.timeout;
+  }
+
+  Result<ExitCode> wait(const client::Client& client) {
+    const Interruption interruption;
+    const auto on_tick = [&] {
+      ++tick_;
+      late_ = Clock::now() >= end_;
+      if (console_.live && mirror_.synced) show();
+      return !late_ && !interruption.requested();
+    };
+    const auto on_event = [&](const v1::WatchEvent&) {
+      if (!mirror_.synced) return true;
+      if (!console_.live) show();
+      return !is_empty();
+    };
+    TRY(watch(client, mirror_, {.on_event = on_event, .tick = on_tick}));
+    if (mirror_.synced && is_empty()) return done();
+    console_.err << (late_ ? "\nNot empty in time" : "\nInterrupted")
+                 << "; the drain goes on. berth uncordon " << flags_.node << " ends it.\n";
+    return late_ ? ExitCode::Timeout : ExitCode::Interrupted;
+  }
+
+ private:
+  bool is_empty() const {
+    const auto node = mirror_.nodes.find(flags_.node);
+    return node == mirror_.nodes.end() || node->second.services() == 0;
+  }
+
+  Result<ExitCode> done() {
+    if (console_.live) canvas_.draw("", terminal_size(STDOUT_FILENO));
+    console_.out << fmt::format("node/{} is empty\n", printable(flags_.node));
+    return ExitCode::Done;
+  }
+
+  void show() {
+    const auto left = left_on(mirror_, flags_.node);
+    if (console_.live) {
+      const TerminalSize size = terminal_size(STDOUT_FILENO);
+      canvas_.draw(fmt::format("{} left\n{}", counted(left.size(), "instance"),
+                               instances_table(left, Detail::Short).render(console_.out_style, 2)),
+                   {size.rows, size.columns});
+    } else if (left.size() != told_) {
+      told_ = left.size();
+      console_.out << counted(left.size(), "instance") << " left\n" << std::flush;
+    }
+  }
+
+  const DrainFlags& flags_;
+  Console& console_;
+  Canvas canvas_;
+  Mirror mirror_;
+  Clock::time_point end_ = Clock::time_point::max();
+  std::uint64_t tick_ = 0;
+  std::size_t told_ = static_cast<std::size_t>(-1);
+  bool late_ = false;
+};
+
+Result<ExitCode> run(const DrainFlags& flags, Console& console) {
+  const client::Client client = TRY(connect(flags.connection));
+  v1::DrainRequest request;
+  request.set_node(flags.node);
+  request.set_message(flags.message);
+  if (flags.deadline) {
+    request.set_deadline_ms(
+        std::chrono::duration_cast<std::chrono::milliseconds>(*flags.deadline).count());
+  }
+  const v1::Revision revision = TRY(call_node(client, flags.node, "drain", request));
+  console.out << fmt::format("node/{} draining (revision {})\n", printable(flags.node),
+                             revision.revision())
+              << std::flush;
+  if (flags.no_wait) return ExitCode::Done;
+  return Drain(flags, console).wait(client);
+}
+
+Command declare(CLI::App& verb) {
+  const auto flags = std::make_shared<DrainFlags>();
+  verb.add_option("NODE", flags->node, "Which node")->type_name("")->required();
+  add_duration(verb, "--deadline", flags->deadline, "Stop what has not moved by then")
+      ->envname("BERTH_DEADLINE");
+  verb.add_option("-m,--message", flags->message, "Why, for the events")
+      ->type_name("TEXT")
+      ->envname("BERTH_MESSAGE");
+  add_duration(verb, "--timeout", flags->timeout, "Stop waiting after this; the drain goes on")
+      ->envname("BERTH_TIMEOUT");
+  verb.add_flag("--no-wait", flags->no_wait, "Do not wait until the node is empty")
+      ->envname("BERTH_NO_WAIT");
+  declare_connection_flags(verb, flags->connection);
+  verb.footer(kExamples);
+  return [flags](Console& console) { return run(*flags, console); };
+}
+
+}  // namespace
+
+const Verb drain_verb{"drain", "Move everything away from a node", declare};
+
+}  // namespace berth::cli

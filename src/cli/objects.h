@@ -1,0 +1,68 @@
+#pragma once
+
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "client/client.h"
+#include "model/ids.h"
+
+// The things of a cluster, as the command line names them and as the control plane lists them.
+namespace berth::cli {
+
+enum class Kind { Instance, Node, Item, Deployment, NodeConfig, Event };
+
+// "instances", "instance", "inst", "nodes", "no", ...; the error lists them and suggests one.
+Result<Kind> parse_kind(std::string_view word);
+std::string_view singular(Kind kind);          // "instance"
+std::string_view plural(Kind kind);            // "instances": also the name of the route
+std::string_view document_kind(Kind kind);     // "Item", "Deployment", "NodeConfig"
+const std::vector<std::string>& kind_words();  // the plurals, for completion
+bool is_document(Kind kind);
+
+struct InstanceFilter {
+  std::string item;
+  std::string node;
+  std::string state;  // in any case
+};
+Result<v1::Instances> list_instances(const client::Client& client,
+                                     const InstanceFilter& filter = {});
+Result<v1::Nodes> list_nodes(const client::Client& client);
+Result<v1::Documents> list_documents(const client::Client& client, Kind kind);
+
+struct EventFilter {
+  std::string about;  // "node/n1"; empty: everything
+  std::uint64_t after = 0;
+  std::uint32_t limit = 0;  // the newest so many; 0: what the server thinks is enough
+};
+Result<v1::Events> list_events(const client::Client& client, const EventFilter& filter);
+
+model::InstanceKey key_of(const v1::InstanceKey& key);
+std::string name_of(const v1::Instance& instance);  // "item/subject/index"
+
+// The instance of a list that a name on the command line means, see instance_name.h.
+Result<const v1::Instance*> pick_instance(const v1::Instances& all, std::string_view name);
+Result<const v1::Node*> pick_node(const v1::Nodes& all, std::string_view name);
+
+// metadata.name, and of an Item also its version: "web", "web@1.0.0".
+std::string document_name(const google::protobuf::Struct& document);
+std::string document_id(const google::protobuf::Struct& document);
+std::string document_version(const google::protobuf::Struct& document);
+// Every document of that name, of an Item all versions or the one in "name@version".
+Result<std::vector<const google::protobuf::Struct*>> pick_documents(const v1::Documents& all,
+                                                                    Kind kind,
+                                                                    std::string_view name);
+
+// The part of a route that stands for an instance.
+std::string instance_path(const model::InstanceKey& key);
+
+// The control plane was there a moment ago: that something is unavailable now is the far node's,
+// and no reason to end as if the control plane could not be reached.
+Error not_about_us(Error error);
+
+bool same_word(std::string_view a, std::string_view b);  // whatever the case
+
+}  // namespace berth::cli

@@ -1,0 +1,73 @@
+#include "cli/top_table.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <tuple>
+
+#include "cli/figures.h"
+
+namespace berth::cli {
+namespace {
+
+Tone tone_of_share(std::int64_t percent) {
+  return percent >= 90 ? Tone::Bad : percent >= 75 ? Tone::Warning : Tone::Good;
+}
+
+std::string percent_text(std::int64_t part, std::int64_t whole) {
+  return fmt::format("{}%", percent_of(part, whole));
+}
+
+// A bar of what is used (of what is reserved, where nobody has measured), and both figures.
+void add_load(std::vector<Cell>& row, std::int64_t used, std::int64_t reserved,
+              std::int64_t capacity, bool measured, const Style& style) {
+  const std::int64_t shown = measured ? used : reserved;
+  row.push_back({bar(shown, capacity, style), tone_of_share(percent_of(shown, capacity))});
+  row.push_back({measured ? percent_text(used, capacity) : "?"});
+  row.push_back({percent_text(reserved, capacity), Tone::Dim});
+}
+
+}  // namespace
+
+std::string top_nodes(const std::vector<v1::Node>& nodes, const Style& style) {
+  Table table({{"NODE"},
+               {"STATE"},
+               {"INSTANCES", Align::Right},
+               {"CPU"},
+               {"USED", Align::Right},
+               {"RESERVED", Align::Right},
+               {"RAM"},
+               {"USED", Align::Right},
+               {"RESERVED", Align::Right}});
+  for (const v1::Node& node : nodes) {
+    std::vector<Cell> row{
+        {node.name()}, {state_text(node), tone_of(node)}, {std::to_string(node.instances())}};
+    add_load(row, node.used().cpu(), node.reserved().cpu(), node.capacity().cpu(), node.measured(),
+             style);
+    add_load(row, node.used().ram(), node.reserved().ram(), node.capacity().ram(), node.measured(),
+             style);
+    table.add(std::move(row));
+  }
+  return table.empty() ? "There are no nodes.\n" : table.render(style, 0);
+}
+
+std::string top_instances(const std::vector<v1::Instance>& instances, const Style& style) {
+  Table table({{"INSTANCE"}, {"STATE"}, {"NODE"}, {"CPU", Align::Right}, {"RAM", Align::Right}});
+  for (const v1::Instance& instance : instances) {
+    table.add({{name_of(instance)},
+               {state_text(instance), tone_of(instance)},
+               {instance.place().node()},
+               {human(Dmips(instance.usage().cpu()))},
+               {human(Bytes(instance.usage().ram()))}});
+  }
+  return table.empty() ? "There are no instances.\n" : table.render(style, 0);
+}
+
+std::vector<v1::Instance> by_appetite(std::vector<v1::Instance> instances) {
+  std::ranges::stable_sort(instances, {}, [](const v1::Instance& instance) {
+    return std::tuple(-instance.usage().cpu(), -instance.usage().ram(), key_of(instance.key()));
+  });
+  return instances;
+}
+
+}  // namespace berth::cli

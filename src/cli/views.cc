@@ -1,0 +1,374 @@
+#include "cli/views.h"
+
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <chrono>
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "cli/figures.h"
+
+namespace berth::cli {
+namespace {
+
+using google::protobuf::Struct;
+
+std::string major_of(v1::InstanceState state) {
+  switch (state) {
+    case v1::ACTIVATING: return "Activating";
+    case v1::ACTIVE: return "Active";
+    case v1::INACTIVE: return "Inactive";
+    case v1::FAILED: return "Failed";
+    default: return "Unknown";
+  }
+}
+
+std::string capitalised(std::string word) {
+  if (!word.empty() && word.front() >= 'a' && word.front() <= 'z') {
+    word.front() = static_cast<char>(word.front() - 'a' + 'A');
+  }
+  return word;
+}
+
+std::string short_duration(std::int64_t ms) {
+  const std::int64_t seconds = ms / 1000;
+  if (seconds < 120) return fmt::format("{}s", seconds);
+  if (seconds < 2 * 3600) return fmt::format("{}m", seconds / 60);
+  return fmt::format("{}h", seconds / 3600);
+}
+
+std::string cpu_text(const v1::Usage& usage) { return human(Dmips(usage.cpu())); }
+std::string ram_text(const v1::Usage& usage) { return human(Bytes(usage.ram())); }
+
+Json json_of(const v1::Usage& usage) { return {{"cpu", usage.cpu()}, {"ram", usage.ram()}}; }
+
+std::string share(std::int64_t part, std::int64_t whole) {
+  return fmt::format("{}%", percent_of(part, whole));
+}
+
+std::string utc_time(std::int64_t time_ms) {
+  const std::time_t seconds = time_ms / 1000;
+  return fmt::format("{:%Y-%m-%dT%H:%M:%S}.{:03}Z", fmt::gmtime(seconds), time_ms % 1000);
+}
+
+const google::protobuf::Value* member_of(const Struct& object, const std::string& name) {
+  const auto found = object.fields().find(name);
+  return found == object.fields().end() ? nullptr : &found->second;
+}
+
+Struct spec_of(const Struct& document) {
+  const auto* spec = member_of(document, "spec");
+  return spec == nullptr ? Struct() : spec->struct_value();
+}
+
+std::string text_of(const Struct& object, const std::string& name) {
+  const auto* value = member_of(object, name);
+  if (value == nullptr) return "";
+  if (value->has_number_value()) return fmt::format("{}", value->number_value());
+  return value->string_value();
+}
+
+std::string list_of(const Struct& object, const std::string& name) {
+  std::vector<std::string> words;
+  if (const auto* value = member_of(object, name)) {
+    for (const auto& entry : value->list_value().values()) words.push_back(entry.string_value());
+  }
+  return fmt::format("{}", fmt::join(words, ","));
+}
+
+std::string runs_of(const Struct& spec) {
+  std::vector<std::string> runs;
+  const auto* list = member_of(spec, "run");
+  if (list == nullptr) return "";
+  for (const auto& entry : list->list_value().values()) {
+    const std::string count = text_of(entry.struct_value(), "instances");
+    const std::string times = count.empty() || count == "1" ? "" : " x" + count;
+    runs.push_back(text_of(entry.struct_value(), "item") + times);
+  }
+  return fmt::format("{}", fmt::join(runs, ", "));
+}
+
+std::string match_of(const Struct& spec) {
+  const auto* match = member_of(spec, "match");
+  if (match == nullptr) return "every node";
+  const std::string node = text_of(match->struct_value(), "node");
+  return node.empty() ? "type " + text_of(match->struct_value(), "type") : "node " + node;
+}
+
+std::string image_kinds_of(const Struct& spec) {
+  const auto* images = member_of(spec, "images");
+  return images == nullptr ? "" : std::to_string(images->list_value().values_size());
+}
+
+std::string or_default(std::string text, const char* otherwise) {
+  return text.empty() ? otherwise : text;
+}
+
+Table items_table(const std::vector<const Struct*>& documents) {
+  Table table({{"ITEM"}, {"VERSION"}, {"TYPE"}, {"IMAGES", Align::Right}});
+  for (const Struct* document : documents) {
+    const Struct spec = spec_of(*document);
+    table.add({{document_name(*document)},
+               {document_version(*document)},
+               {or_default(text_of(spec, "type"), "service")},
+               {image_kinds_of(spec)}});
+  }
+  return table;
+}
+
+Table deployments_table(const std::vector<const Struct*>& documents) {
+  Table table({{"DEPLOYMENT"}, {"RUNS"}});
+  for (const Struct* document : documents) {
+    table.add({{document_name(*document)}, {runs_of(spec_of(*document))}});
+  }
+  return table;
+}
+
+Table configs_table(const std::vector<const Struct*>& documents) {
+  Table table({{"NODECONFIG"}, {"FOR"}, {"PRIORITY", Align::Right}, {"LABELS"}});
+  for (const Struct* document : documents) {
+    const Struct spec = spec_of(*document);
+    table.add({{document_name(*document)},
+               {match_of(spec)},
+               {or_default(text_of(spec, "priority"), "0")},
+               {list_of(spec, "labels")}});
+  }
+  return table;
+}
+
+std::string runtimes_of(const v1::Node& node) {
+  std::vector<std::string> texts;
+  for (const v1::Runtime& runtime : node.runtimes()) {
+    const bool ready = same_word(runtime.ready(), "ready");
+    texts.push_back(ready ? runtime.name()
+                          : fmt::format("{}({})", runtime.name(), runtime.ready()));
+  }
+  return fmt::format("{}", fmt::join(texts, ","));
+}
+
+}  // namespace
+
+std::string state_text(const v1::Instance& instance) {
+  std::string text = major_of(instance.state());
+  std::string reason = instance.problem().reason();
+  if (instance.unverified()) reason = reason.empty() ? "Unverified" : reason + ",Unverified";
+  return reason.empty() ? text : fmt::format("{}({})", text, reason);
+}
+
+Tone tone_of(const v1::Instance& instance) {
+  if (instance.state() == v1::FAILED) return Tone::Bad;
+  if (instance.unverified()) return Tone::Warning;
+  if (instance.state() == v1::ACTIVE) return Tone::Good;
+  return instance.state() == v1::ACTIVATING ? Tone::Change : Tone::Dim;
+}
+
+std::string state_text(const v1::Node& node) {
+  std::string text = capitalised(node.liveness().empty() ? "unknown" : node.liveness());
+  if (node.silent_for_ms() > 0 && node.liveness() != "reachable") {
+    text += fmt::format("({})", short_duration(node.silent_for_ms()));
+  }
+  if (!node.state().empty() && node.state() != "provisioned")
+    text += "," + capitalised(node.state());
+  if (node.draining()) {
+    text += ",Draining";
+  } else if (node.cordoned()) {
+    text += ",Cordoned";
+  }
+  return text;
+}
+
+Tone tone_of(const v1::Node& node) {
+  if (node.liveness() == "lost" || node.state() == "error") return Tone::Bad;
+  if (node.liveness() != "reachable" || node.cordoned() || node.draining()) return Tone::Warning;
+  return Tone::Good;
+}
+
+std::string instance_line(const v1::Instance& instance, const Style& style) {
+  const std::string state = instance.gone() ? "Gone" : state_text(instance);
+  const std::string where =
+      instance.place().node().empty() ? "" : "  on " + instance.place().node();
+  const std::string& message = instance.problem().message();
+  return fmt::format("{}  {}{}{}\n", printable(name_of(instance)),
+                     style.paint(printable(state), tone_of(instance)), printable(where),
+                     message.empty() ? "" : "  " + printable(message));
+}
+
+std::string node_line(const v1::Node& node, const Style& style) {
+  const std::string state = node.gone() ? "Gone" : state_text(node);
+  return fmt::format("{}  {}  {}\n", printable(node.name()),
+                     style.paint(printable(state), tone_of(node)),
+                     counted(node.instances(), "instance"));
+}
+
+std::string event_line(const v1::Event& event, const Style& style) {
+  return fmt::format("{}  {}  {}  {}\n", style.paint(local_time(event.time_ms()), Tone::Dim),
+                     printable(event.kind()), printable(event.about()), printable(event.text()));
+}
+
+Table instances_table(const std::vector<v1::Instance>& instances, Detail detail) {
+  const bool wide = detail == Detail::Wide;
+  std::vector<Column> columns{{"INSTANCE"}, {"VERSION"}, {"STATE"}, {"NODE"}};
+  if (wide) columns.insert(columns.end(), {{"RUNTIME"}, {"TYPE"}, {"PRIORITY", Align::Right}});
+  columns.push_back({"RESTARTS", Align::Right});
+  if (wide) {
+    columns.insert(columns.end(), {{"EXIT", Align::Right},
+                                   {"CPU", Align::Right},
+                                   {"RAM", Align::Right},
+                                   {"UID", Align::Right}});
+  }
+  columns.push_back({"MESSAGE"});
+  Table table(columns);
+  for (const v1::Instance& instance : instances) {
+    std::vector<Cell> row{{name_of(instance)},
+                          {instance.version()},
+                          {state_text(instance), tone_of(instance)},
+                          {instance.place().node()}};
+    if (wide) {
+      row.push_back({instance.place().runtime()});
+      row.push_back({instance.type()});
+      row.push_back({std::to_string(instance.priority())});
+    }
+    row.push_back({std::to_string(instance.restarts())});
+    if (wide) {
+      row.push_back({instance.has_exit_code() ? std::to_string(instance.exit_code()) : ""});
+      row.push_back({instance.has_usage() ? cpu_text(instance.usage()) : ""});
+      row.push_back({instance.has_usage() ? ram_text(instance.usage()) : ""});
+      row.push_back({instance.uid() == 0 ? "" : std::to_string(instance.uid())});
+    }
+    row.push_back({instance.problem().message(), Tone::Dim});
+    table.add(std::move(row));
+  }
+  return table;
+}
+
+Table nodes_table(const std::vector<v1::Node>& nodes, Detail detail) {
+  const bool wide = detail == Detail::Wide;
+  std::vector<Column> columns{{"NODE"},
+                              {"STATE"},
+                              {"INSTANCES", Align::Right},
+                              {"CPU", Align::Right},
+                              {"RESERVED", Align::Right},
+                              {"RAM", Align::Right},
+                              {"RESERVED", Align::Right},
+                              {"TYPE"}};
+  if (wide) columns.insert(columns.end(), {{"PRIORITY", Align::Right}, {"RUNTIMES"}, {"LABELS"}});
+  Table table(columns);
+  for (const v1::Node& node : nodes) {
+    std::vector<Cell> row{{node.name()},
+                          {state_text(node), tone_of(node)},
+                          {std::to_string(node.instances())},
+                          {cpu_text(node.capacity())},
+                          {share(node.reserved().cpu(), node.capacity().cpu())},
+                          {ram_text(node.capacity())},
+                          {share(node.reserved().ram(), node.capacity().ram())},
+                          {node.type()}};
+    if (wide) {
+      row.push_back({std::to_string(node.priority())});
+      row.push_back({runtimes_of(node)});
+      row.push_back({fmt::format("{}", fmt::join(node.labels(), ","))});
+    }
+    table.add(std::move(row));
+  }
+  return table;
+}
+
+Table events_table(const std::vector<v1::Event>& events) {
+  Table table({{"TIME"}, {"KIND"}, {"ABOUT"}, {"WHAT"}});
+  for (const v1::Event& event : events) {
+    table.add({{local_time(event.time_ms()), Tone::Dim},
+               {event.kind()},
+               {event.about()},
+               {event.text()}});
+  }
+  return table;
+}
+
+Table documents_table(Kind kind, const std::vector<const Struct*>& documents, Detail) {
+  if (kind == Kind::Item) return items_table(documents);
+  if (kind == Kind::Deployment) return deployments_table(documents);
+  return configs_table(documents);
+}
+
+Json json_of(const v1::Instance& instance) {
+  Json json{{"item", instance.key().item()},
+            {"subject", instance.key().subject()},
+            {"index", instance.key().index()},
+            {"version", instance.version()},
+            {"type", instance.type()},
+            {"state", major_of(instance.state())},
+            {"reason", instance.problem().reason()},
+            {"message", instance.problem().message()},
+            {"node", instance.place().node()},
+            {"runtime", instance.place().runtime()},
+            {"unverified", instance.unverified()},
+            {"restarts", instance.restarts()},
+            {"exitCode", nullptr},
+            {"priority", instance.priority()},
+            {"uid", instance.uid()},
+            {"gid", instance.gid()},
+            {"usage", json_of(instance.usage())}};
+  if (instance.has_exit_code()) json["exitCode"] = instance.exit_code();
+  if (instance.gone()) json["gone"] = true;
+  return json;
+}
+
+Json json_of(const v1::Node& node) {
+  Json json{{"node", node.name()},
+            {"type", node.type()},
+            {"state", node.state()},
+            {"liveness", node.liveness()},
+            {"silentForMs", node.silent_for_ms()},
+            {"cordoned", node.cordoned()},
+            {"draining", node.draining()},
+            {"capacity", json_of(node.capacity())},
+            {"reserved", json_of(node.reserved())},
+            {"used", nullptr},
+            {"labels", Json::array()},
+            {"priority", node.priority()},
+            {"instances", node.instances()},
+            {"runtimes", Json::array()}};
+  if (node.measured()) json["used"] = json_of(node.used());
+  for (const std::string& label : node.labels()) json["labels"].push_back(label);
+  for (const v1::Runtime& runtime : node.runtimes()) {
+    json["runtimes"].push_back({{"name", runtime.name()},
+                                {"type", runtime.type()},
+                                {"ready", runtime.ready()},
+                                {"primary", runtime.primary()},
+                                {"message", runtime.message()}});
+  }
+  if (node.gone()) json["gone"] = true;
+  return json;
+}
+
+Json json_of(const v1::Event& event) {
+  return {{"number", event.number()},
+          {"time", utc_time(event.time_ms())},
+          {"kind", event.kind()},
+          {"about", event.about()},
+          {"text", event.text()}};
+}
+
+std::string count_of_states(const std::vector<v1::Instance>& instances) {
+  std::map<v1::InstanceState, std::uint64_t> counts;
+  for (const v1::Instance& instance : instances) ++counts[instance.state()];
+  std::vector<std::string> texts;
+  constexpr std::pair<v1::InstanceState, const char*> kOrder[] = {
+      {v1::ACTIVE, "active"},
+      {v1::ACTIVATING, "activating"},
+      {v1::INACTIVE, "inactive"},
+      {v1::FAILED, "failed"},
+      {v1::INSTANCE_STATE_UNSPECIFIED, "unknown"}};
+  for (const auto& [state, word] : kOrder) {
+    if (counts[state] > 0) texts.push_back(fmt::format("{} {}", counts[state], word));
+  }
+  return texts.empty() ? "nothing runs" : fmt::format("{}", fmt::join(texts, ", "));
+}
+
+std::string local_time(std::int64_t time_ms) {
+  return fmt::format("{:%Y-%m-%d %H:%M:%S}", fmt::localtime(std::time_t{time_ms / 1000}));
+}
+
+}  // namespace berth::cli

@@ -1,0 +1,56 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "berth/v1/api.pb.h"
+#include "cli/console.h"
+#include "cli/json_text.h"
+#include "cli/objects.h"
+#include "cli/plan_table.h"
+#include "cli/table.h"
+
+// What the control plane lists, for people and for programs.
+//
+// For programs every object is flat and has the same fields whether they say something or not, so
+// that jq needs no guards; figures are numbers. They are part of the contract with scripts:
+//
+//   instance  item subject index version type state reason message node runtime unverified restarts
+//             exitCode (null: has not ended) priority uid gid usage{cpu,ram}
+//   node      node type state liveness silentForMs cordoned draining capacity{cpu,ram}
+//             reserved{cpu,ram} used{cpu,ram} (null: not measured) labels priority instances
+//             runtimes[{name,type,ready,primary,message}]
+//   event     number time kind about text
+//   documents as in manifests
+namespace berth::cli {
+
+// "Active", "Failed(InsufficientCpu)", "Active(Unverified)": major(reason).
+std::string state_text(const v1::Instance& instance);
+Tone tone_of(const v1::Instance& instance);
+
+// "Reachable", "Unreachable(12s)", "Reachable,Cordoned".
+std::string state_text(const v1::Node& node);
+Tone tone_of(const v1::Node& node);
+
+// "telemetry/vehicle/0  Active  on n1": a change as one line.
+std::string instance_line(const v1::Instance& instance, const Style& style);
+std::string node_line(const v1::Node& node, const Style& style);
+std::string event_line(const v1::Event& event, const Style& style);
+
+Table instances_table(const std::vector<v1::Instance>& instances, Detail detail);
+Table nodes_table(const std::vector<v1::Node>& nodes, Detail detail);
+Table events_table(const std::vector<v1::Event>& events);
+Table documents_table(Kind kind, const std::vector<const google::protobuf::Struct*>& documents,
+                      Detail detail);
+
+Json json_of(const v1::Instance& instance);
+Json json_of(const v1::Node& node);
+Json json_of(const v1::Event& event);
+
+// "3 active, 1 failed": how many are in which state, in words.
+std::string count_of_states(const std::vector<v1::Instance>& instances);
+
+// The local time of day with the date; milliseconds since 1970.
+std::string local_time(std::int64_t time_ms);
+
+}  // namespace berth::cli

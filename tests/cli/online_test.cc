@@ -1,0 +1,649 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "client/testing/canned_server.h"
+#include "process.h"
+
+// The real program against a control plane that says what it was told to say.
+namespace berth::tests {
+namespace {
+
+using client::testing::Canned;
+using client::testing::CannedServer;
+using client::testing::Received;
+using nlohmann::json;
+using ::testing::ContainsRegex;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
+
+const std::string kProgram = BERTH_BIN_DIR "/berth";
+
+constexpr const char* kInstances = R"({"revision":"42","instances":[
+ {"key":{"item":"db","subject":"default","index":0},"version":"2.0","state":"FAILED",
+  "problem":{"reason":"InsufficientCpu","message":"no node has 600 DMIPS"},"type":"service"},
+ {"key":{"item":"web","subject":"vehicle"},"version":"1.0.0","state":"ACTIVE",
+  "place":{"node":"n1","runtime":"process"},"restarts":2,"exitCode":1,"type":"service",
+  "usage":{"cpu":"120","ram":"67108864"},"priority":"5","uid":5000,"gid":5001},
+ {"key":{"item":"web","subject":"vehicle","index":1},"version":"1.0.0","state":"ACTIVE",
+  "place":{"node":"n2","runtime":"process"},"unverified":true,"type":"service",
+  "usage":{"cpu":"300","ram":"1024"}}]})";
+
+constexpr const char* kNodes = R"({"revision":"42","nodes":[
+ {"name":"n1","type":"main","state":"provisioned","liveness":"reachable","cordoned":true,
+  "capacity":{"cpu":"1000","ram":"1073741824"},"reserved":{"cpu":"600","ram":"536870912"},
+  "used":{"cpu":"900","ram":"107374182"},"measured":true,"labels":["zone=front"],"instances":1,
+  "runtimes":[{"name":"process","type":"process","ready":"Ready","primary":true},
+              {"name":"runc","type":"runc","ready":"NotReady","message":"needs root"}]},
+ {"name":"n2","state":"provisioned","liveness":"unreachable","silentForMs":"12345",
+  "capacity":{"cpu":"1000","ram":"1073741824"},"instances":1}]})";
+
+constexpr const char* kItems = R"({"revision":"42","documents":[
+ {"apiVersion":"berth/v1","kind":"Item","metadata":{"name":"web"},
+  "spec":{"type":"service","version":"1.0.0","images":[{"command":["/bin/web"]}],
+          "request":{"cpu":600,"ram":67108864}}},
+ {"apiVersion":"berth/v1","kind":"Item","metadata":{"name":"web"},
+  "spec":{"type":"service","version":"1.1.0","images":[{"command":["/bin/web"]}]}}]})";
+
+constexpr const char* kDeployments = R"({"revision":"42","documents":[
+ {"apiVersion":"berth/v1","kind":"Deployment","metadata":{"name":"base"},
+  "spec":{"run":[{"item":"web","subject":"vehicle","instances":2}]}}]})";
+
+constexpr const char* kEvents = R"({"events":[
+ {"number":"7","timeMs":"1700000000123","kind":"Placed","about":"instance/web/vehicle/0",
+  "text":"on n1"},
+ {"number":"8","timeMs":"1700000001000","kind":"Placed","about":"instance/web2/vehicle/0",
+  "text":"on n2"}]})";
+
+constexpr const char* kCluster = R"({"revision":"42","documents":[
+ {"apiVersion":"berth/v1","kind":"Node","metadata":{"name":"n1"},
+  "spec":{"capacity":{"cpu":1000,"ram":1073741824},
+          "runtimes":[{"name":"process","type":"process","platform":{"os":"linux","arch":"amd64"}}],
+          "running":[{"item":"app","version":"1.0.0","subject":"vehicle","runtime":"process"}]}},
+ {"apiVersion":"berth/v1","kind":"Item","metadata":{"name":"app"},
+  "spec":{"type":"service","version":"1.0.0","images":[{"command":["/bin/app"]}],
+          "request":{"cpu":600,"ram":67108864}}},
+ {"apiVersion":"berth/v1","kind":"Deployment","metadata":{"name":"base"},
+  "spec":{"run":[{"item":"app","subject":"vehicle"}]}}]})";
+
+constexpr const char* kTwo = R"(
+apiVersion: berth/v1
+kind: Deployment
+metadata: {name: base}
+spec: {run: [{item: app, subject: vehicle, instances: 2}]}
+)";
+
+class Online : public ::testing::Test {
+ protected:
+  Finished berth(std::vector<std::string> arguments, std::string input = "",
+                 std::vector<std::string> environment = {}) {
+    environment.push_back("BERTH_SOCKET=" + server_.socket());
+    environment.emplace_back("TZ=UTC");
+    return run(kProgram, {std::move(arguments), std::move(input), std::move(environment)});
+  }
+
+  void answer_everything() {
+    server_.answer("GET /v1/instances", kInstances);
+    server_.answer("GET /v1/nodes", kNodes);
+    server_.answer("GET /v1/items", kItems);
+    server_.answer("GET /v1/deployments", kDeployments);
+    server_.answer("GET /v1/events", kEvents);
+  }
+
+  std::vector<std::string> lines_received() const {
+    std::vector<std::string> lines;
+    for (const Received& received : server_.received()) lines.push_back(received.line);
+    return lines;
+  }
+
+  CannedServer server_;
+};
+
+// --- get
+
+TEST_F(Online, GetShowsInstancesAsATable) {
+  answer_everything();
+  const Finished finished = berth({"get", "instances"});
+  EXPECT_EQ(finished.exit_code, 0) << finished.err;
+  EXPECT_EQ(
+      finished.out,
+      "INSTANCE       VERSION  STATE                    NODE  RESTARTS  MESSAGE\n"
+      "db/default/0   2.0      Failed(InsufficientCpu)               0  no node has 600 DMIPS\n"
+      "web/vehicle/0  1.0.0    Active                   n1           2\n"
+      "web/vehicle/1  1.0.0    Active(Unverified)       n2           0\n");
+}
+
+TEST_F(Online, GetShowsNodesAsATable) {
+  answer_everything();
+  EXPECT_EQ(berth({"get", "nodes"}).out,
+            "NODE  STATE               INSTANCES         CPU  RESERVED    RAM  RESERVED  TYPE\n"
+            "n1    Reachable,Cordoned          1  1000 DMIPS       60%  1 GiB       50%  main\n"
+            "n2    Unreachable(12s)            1  1000 DMIPS        0%  1 GiB        0%\n");
+}
+
+TEST_F(Online, GetGivesFlatJson) {
+  answer_everything();
+  const Finished finished = berth({"get", "instances", "web", "--node", "n1", "-o", "json"});
+  EXPECT_EQ(json::parse(finished.out), json::parse(R"({"instances":[
+    {"item":"web","subject":"vehicle","index":0,"version":"1.0.0","type":"service",
+     "state":"Active","reason":"","message":"","node":"n1","runtime":"process","unverified":false,
+     "restarts":2,"exitCode":1,"priority":5,"uid":5000,"gid":5001,
+     "usage":{"cpu":120,"ram":67108864}}],"revision":42})"));
+}
+
+TEST_F(Online, GetFiltersByNameStateAndItem) {
+  answer_everything();
+  EXPECT_EQ(berth({"get", "i", "-o", "name"}).out,
+            "instance/db/default/0\ninstance/web/vehicle/0\ninstance/web/vehicle/1\n");
+  EXPECT_EQ(berth({"get", "inst", "web", "-o", "name"}).out,
+            "instance/web/vehicle/0\ninstance/web/vehicle/1\n");
+  EXPECT_EQ(berth({"get", "instance", "web/vehicle/1", "-o", "name"}).out,
+            "instance/web/vehicle/1\n");
+  EXPECT_EQ(berth({"get", "instances", "--state", "Failed", "-o", "name"}).out,
+            "instance/db/default/0\n");
+  EXPECT_EQ(berth({"get", "instances", "--item", "nothing"}).out, "There are no instances.\n");
+}
+
+TEST_F(Online, GetSaysFourForAnUnknownNameAndSuggestsOne) {
+  answer_everything();
+  const Finished instance = berth({"get", "instance", "wbe"});
+  EXPECT_EQ(instance.exit_code, 4);
+  EXPECT_THAT(instance.err, HasSubstr("Did you mean \"web\"?"));
+  EXPECT_EQ(berth({"get", "node", "n3"}).exit_code, 4);
+  EXPECT_EQ(berth({"get", "deployment", "bas"}).exit_code, 4);
+  const Finished kind = berth({"get", "nodse"});
+  EXPECT_EQ(kind.exit_code, 3);
+  EXPECT_THAT(kind.err, HasSubstr("Did you mean \"nodes\"?"));
+}
+
+TEST_F(Online, GetGivesDocumentsThatCanBeAppliedAgain) {
+  answer_everything();
+  EXPECT_EQ(berth({"get", "items"}).out,
+            "ITEM  VERSION  TYPE     IMAGES\n"
+            "web   1.0.0    service       1\n"
+            "web   1.1.0    service       1\n");
+  EXPECT_EQ(berth({"get", "item", "web@1.0.0", "-o", "yaml"}).out,
+            "---\n"
+            "apiVersion: berth/v1\n"
+            "kind: Item\n"
+            "metadata:\n"
+            "  name: web\n"
+            "spec:\n"
+            "  version: \"1.0.0\"\n"
+            "  type: service\n"
+            "  images:\n"
+            "  - command:\n"
+            "    - \"/bin/web\"\n"
+            "  request:\n"
+            "    cpu: 600\n"
+            "    ram: 67108864\n");
+  EXPECT_EQ(berth({"get", "deploy"}).out, "DEPLOYMENT  RUNS\nbase        web x2\n");
+}
+
+TEST_F(Online, GetEventsIsNotTakenForTheVerb) {
+  answer_everything();
+  EXPECT_THAT(berth({"get", "events"}).out,
+              HasSubstr("2023-11-14 22:13:20  Placed  instance/web/vehicle/0"));
+}
+
+TEST_F(Online, GetWatchTellsEachChangeAsALine) {
+  server_.stream("GET /v1/watch",
+                 {R"({"instance":{"key":{"item":"web","subject":"s"},"state":"ACTIVATING",
+                     "place":{"node":"n1"}}})",
+                  R"({"node":{"name":"n1"}})", R"({"synced":true})",
+                  R"({"instance":{"key":{"item":"web","subject":"s"},"state":"ACTIVE",
+                     "place":{"node":"n1"}}})"});
+  server_.answer("GET /v1/watch",
+                 Canned{.status = 403, .pieces = {R"({"error":{"message":"x"}})"}});
+  const Finished finished = berth({"get", "instances", "--watch"});
+  EXPECT_EQ(finished.out, "web/s/0  Activating  on n1\nweb/s/0  Active  on n1\n");
+}
+
+// --- describe, top, events
+
+TEST_F(Online, DescribeEndsWithTheEventsOfJustThisObject) {
+  answer_everything();
+  const Finished finished = berth({"describe", "instance", "web"});
+  EXPECT_EQ(finished.exit_code, 0) << finished.err;
+  EXPECT_THAT(finished.out, ContainsRegex("State: +Active\n"));
+  EXPECT_THAT(finished.out, ContainsRegex("Last exit code: +1\n"));
+  EXPECT_THAT(finished.out, HasSubstr("Events\n"));
+  EXPECT_TRUE(finished.out.ends_with("Placed  instance/web/vehicle/0  on n1\n")) << finished.out;
+}
+
+TEST_F(Online, DescribeTellsWhatANodeRunsAndWhichRuntimesAreNotReady) {
+  answer_everything();
+  const Finished finished = berth({"describe", "node", "n1"});
+  EXPECT_THAT(finished.out, ContainsRegex("runc +runc +NotReady +needs root"));
+  EXPECT_THAT(finished.out, ContainsRegex("web/vehicle/0 +1.0.0 +Active"));
+  EXPECT_THAT(finished.out, Not(HasSubstr("web/vehicle/1")));
+}
+
+TEST_F(Online, DescribeShowsTheInstancesOfADeployment) {
+  answer_everything();
+  const Finished finished = berth({"describe", "deployment", "base"});
+  EXPECT_EQ(finished.exit_code, 0) << finished.err;
+  EXPECT_THAT(finished.out, HasSubstr("kind: Deployment"));
+  EXPECT_THAT(finished.out, HasSubstr("web/vehicle/1"));
+  EXPECT_THAT(finished.out, Not(HasSubstr("db/default/0")));
+}
+
+TEST_F(Online, TopShowsTheHungriestFirst) {
+  answer_everything();
+  EXPECT_EQ(berth({"top", "instances", "-o", "name"}).out,
+            "instance/web/vehicle/1\ninstance/web/vehicle/0\ninstance/db/default/0\n");
+  EXPECT_THAT(berth({"top"}).out, ContainsRegex("n1 .*#########\\. +90% +60%"));
+  EXPECT_EQ(berth({"top", "items"}).exit_code, 3);
+}
+
+TEST_F(Online, EventsHaveNumbersAndTimes) {
+  answer_everything();
+  const json events = json::parse(berth({"events", "-o", "json"}).out)["events"];
+  ASSERT_EQ(events.size(), 2u);
+  EXPECT_EQ(events[0]["time"], "2023-11-14T22:13:20.123Z");
+  EXPECT_EQ(events[0]["number"], 7);
+  EXPECT_EQ(json::parse(berth({"events", "instance/web", "-o", "json"}).out)["events"].size(), 1u);
+}
+
+// --- apply
+
+constexpr const char* kAccepted = R"({"accepted":{"revision":"43","instances":[
+  {"item":"app","subject":"vehicle"},{"item":"app","subject":"vehicle","index":1}]}})";
+
+std::string status(int index, const std::string& state) {
+  return R"({"status":{"key":{"item":"app","subject":"vehicle","index":)" + std::to_string(index) +
+         R"(},"version":"1.0.0","place":{"node":"n1"},"state":")" + state + "\"}}";
+}
+
+std::string finished_with(const std::string& state, bool timed_out = false) {
+  return R"({"finished":{"timedOut":)" + std::string(timed_out ? "true" : "false") +
+         R"(,"instances":[{"key":{"item":"app","subject":"vehicle"},"state":"ACTIVE"},
+         {"key":{"item":"app","subject":"vehicle","index":1},"state":")" +
+         state + R"(","problem":{"reason":"ExitedEarly","message":"exit code 3"}}]}})";
+}
+
+TEST_F(Online, ApplyTellsTheWayToTheEnd) {
+  server_.stream("POST /v1/apply", {kAccepted, status(0, "ACTIVATING"), status(0, "ACTIVE"),
+                                    status(1, "ACTIVE"), finished_with("ACTIVE")});
+  const Finished finished = berth({"apply", "-f", "-"}, kTwo);
+  EXPECT_EQ(finished.exit_code, 0) << finished.err;
+  EXPECT_EQ(finished.out,
+            "Accepted as revision 43.\n"
+            "app/vehicle/0  Activating  on n1\n"
+            "app/vehicle/0  Active  on n1\n"
+            "app/vehicle/1  Active  on n1\n"
+            "2 active\n");
+  const json request = json::parse(server_.received()[0].body);
+  EXPECT_EQ(request["wait"], true);
+  EXPECT_EQ(request["files"][0]["name"], "<stdin>");
+  EXPECT_EQ(request["files"][0]["text"], kTwo);
+}
+
+TEST_F(Online, ApplySaysOneIfSomethingFailed) {
+  server_.stream("POST /v1/apply", {kAccepted, finished_with("FAILED")});
+  const Finished finished = berth({"apply", "-f", "-", "-o", "json"}, kTwo);
+  EXPECT_EQ(finished.exit_code, 1);
+  const json answer = json::parse(finished.out);
+  EXPECT_EQ(answer["revision"], 43);
+  EXPECT_EQ(answer["instances"][1]["state"], "Failed");
+  EXPECT_EQ(answer["instances"][1]["reason"], "ExitedEarly");
+}
+
+TEST_F(Online, ApplySaysTwoIfSomethingCouldNotBePlaced) {
+  server_.stream("POST /v1/apply",
+                 {R"({"accepted":{"revision":"43","instances":[{"item":"app","subject":"vehicle"}],
+                     "refused":[{"key":{"item":"app","subject":"vehicle"},
+                                 "problem":{"reason":"InsufficientCpu"}}],
+                     "warnings":["a.yaml:1:1: warning: odd"]}})",
+                  R"({"finished":{"instances":[{"key":{"item":"app","subject":"vehicle"},
+                     "state":"FAILED","problem":{"reason":"InsufficientCpu"}}]}})"});
+  const Finished finished = berth({"apply", "-f", "-"}, kTwo);
+  EXPECT_EQ(finished.exit_code, 2);
+  EXPECT_THAT(finished.out, HasSubstr("app/vehicle/0  Failed(InsufficientCpu)"));
+  EXPECT_THAT(finished.err, HasSubstr("a.yaml:1:1: warning: odd"));
+  EXPECT_THAT(finished.err, HasSubstr("berth why"));
+}
+
+TEST_F(Online, ApplySaysFiveWhenTheTimeIsUpHereOrThere) {
+  server_.stream("POST /v1/apply", {kAccepted, finished_with("ACTIVATING", true)});
+  server_.stream("POST /v1/apply", {kAccepted}, true);
+  EXPECT_EQ(berth({"apply", "-f", "-"}, kTwo).exit_code, 5);
+  const Finished here = berth({"apply", "-f", "-", "--timeout", "1s"}, kTwo);
+  EXPECT_EQ(here.exit_code, 5);
+  EXPECT_THAT(here.err, HasSubstr("goes on"));
+}
+
+TEST_F(Online, ApplyDoesNotWaitIfItShallNot) {
+  server_.answer("POST /v1/apply", kAccepted);
+  const Finished finished = berth({"apply", "--no-wait", "-f", "-", "--if-revision", "42"}, kTwo);
+  EXPECT_EQ(finished.exit_code, 0) << finished.err;
+  EXPECT_EQ(finished.out, "Accepted as revision 43: 2 instances\n");
+  const json request = json::parse(server_.received()[0].body);
+  EXPECT_EQ(request["ifRevision"], "42");
+  EXPECT_FALSE(request.contains("wait"));
+}
+
+TEST_F(Online, ApplyPassesTheServersErrorsOn) {
+  server_.answer(
+      "POST /v1/apply",
+      Canned{.status = 400,
+             .pieces = {R"({"error":{"code":"InvalidInput","message":"a.yaml:3:1: bad"}})"}});
+  server_.answer(
+      "POST /v1/apply",
+      Canned{.status = 409, .pieces = {R"({"error":{"code":"Conflict","message":"plan again"}})"}});
+  const Finished invalid = berth({"apply", "-f", "-"}, kTwo);
+  EXPECT_EQ(invalid.exit_code, 3);
+  EXPECT_THAT(invalid.err, HasSubstr("a.yaml:3:1: bad"));
+  EXPECT_EQ(berth({"apply", "-f", "-"}, kTwo).exit_code, 1);
+  EXPECT_EQ(berth({"apply"}).exit_code, 3);
+  EXPECT_EQ(berth({"apply", "-f", "/nowhere.yaml"}).exit_code, 3);
+}
+
+TEST_F(Online, ApplySaysSixWhenTheControlPlaneGoesAwayOrIsNotThere) {
+  server_.stream("POST /v1/apply", {kAccepted});
+  const Finished gone = berth({"apply", "-f", "-"}, kTwo);
+  EXPECT_EQ(gone.exit_code, 6);
+  EXPECT_THAT(gone.err, HasSubstr("goes on"));
+  EXPECT_EQ(berth({"--socket", "/nowhere.sock", "apply", "-f", "-"}, kTwo).exit_code, 6);
+}
+
+// --- plan and why
+
+TEST_F(Online, PlanLaysFilesOverTheCluster) {
+  server_.answer("GET /v1/cluster", kCluster);
+  EXPECT_EQ(berth({"plan"}).exit_code, 0);
+  const Finished finished = berth({"plan", "-f", "-", "-o", "json"}, kTwo);
+  EXPECT_EQ(finished.exit_code, 2) << finished.err;
+  const json plan = json::parse(finished.out);
+  EXPECT_EQ(plan["revision"], 42);
+  EXPECT_EQ(plan["placements"][0]["action"], "keep");
+  EXPECT_EQ(plan["refused"][0]["reason"], "InsufficientCpu");
+}
+
+TEST_F(Online, PlanTellsTheRevisionItIsFor) {
+  server_.answer("GET /v1/cluster", kCluster);
+  const std::string none =
+      "apiVersion: berth/v1\nkind: Deployment\nmetadata: {name: base}\nspec: {run: []}\n";
+  const Finished finished = berth({"plan", "-f", "-"}, none);
+  EXPECT_EQ(finished.exit_code, 10) << finished.err;
+  EXPECT_THAT(finished.out, HasSubstr("--if-revision 42"));
+}
+
+TEST_F(Online, PlanReportsErrorsAtTheirPlaceInTheFile) {
+  server_.answer("GET /v1/cluster", kCluster);
+  const Finished finished = berth(
+      {"plan", "-f", "-"},
+      "apiVersion: berth/v1\nkind: Deployment\nmetadata: {name: x}\nspec: {run: [{item: aqp}]}\n");
+  EXPECT_EQ(finished.exit_code, 3);
+  EXPECT_THAT(finished.err, ContainsRegex("<stdin>:4:[0-9]+: error: spec.run\\[0\\].item"));
+}
+
+TEST_F(Online, WhyExplainsFromTheCluster) {
+  server_.answer("GET /v1/cluster", kCluster);
+  const Finished finished = berth({"why", "app"});
+  EXPECT_EQ(finished.exit_code, 0) << finished.err;
+  EXPECT_THAT(finished.out, ContainsRegex("n1 +chosen"));
+  EXPECT_EQ(berth({"why", "nothing"}).exit_code, 4);
+}
+
+// --- what changes the cluster
+
+TEST_F(Online, DeletePrintsWhatItDeleted) {
+  answer_everything();
+  server_.answer("DELETE /v1/deployments/base", R"({"revision":"43"})");
+  server_.answer("DELETE /v1/items/web@1.0.0", R"({"revision":"44"})");
+  EXPECT_EQ(berth({"delete", "deployment", "base"}).out, "deployment/base deleted (revision 43)\n");
+  EXPECT_EQ(berth({"delete", "item", "web@1.0.0"}).out, "item/web@1.0.0 deleted (revision 44)\n");
+  const Finished several = berth({"delete", "item", "web"});
+  EXPECT_EQ(several.exit_code, 3);
+  EXPECT_THAT(several.err, HasSubstr("web@1.0.0, web@1.1.0"));
+  EXPECT_EQ(berth({"delete", "deployment", "nothing"}).exit_code, 4);
+  EXPECT_EQ(berth({"delete", "node", "n1"}).exit_code, 3);
+  EXPECT_EQ(berth({"delete"}).exit_code, 3);
+}
+
+TEST_F(Online, DeleteTakesTheDocumentsOfAFileUsersFirst) {
+  server_.answer("DELETE /v1/deployments/base", R"({"revision":"43"})");
+  server_.answer("DELETE /v1/items/app@1.0.0", R"({"revision":"44"})");
+  const std::string item =
+      "apiVersion: berth/v1\nkind: Item\nmetadata: {name: app}\nspec: {version: 1.0.0}\n---\n";
+  const Finished finished = berth({"delete", "-f", "-"}, item + kTwo);
+  EXPECT_EQ(finished.exit_code, 0) << finished.err;
+  EXPECT_EQ(finished.out,
+            "deployment/base deleted (revision 43)\nitem/app@1.0.0 deleted (revision 44)\n");
+}
+
+TEST_F(Online, DeleteGoesOnWhereSomethingIsNotThere) {
+  server_.answer("DELETE /v1/items/app@1.0.0", R"({"revision":"44"})");
+  const std::string item =
+      "apiVersion: berth/v1\nkind: Item\nmetadata: {name: app}\nspec: {version: 1.0.0}\n---\n";
+  const Finished finished = berth({"delete", "-f", "-"}, item + kTwo);
+  EXPECT_EQ(finished.exit_code, 4);
+  EXPECT_EQ(finished.out, "item/app@1.0.0 deleted (revision 44)\n");
+}
+
+TEST_F(Online, DeleteWaitsUntilWhatItStoppedHasStopped) {
+  server_.answer("DELETE /v1/deployments/base", R"({"revision":"43"})");
+  server_.answer(
+      "DELETE /v1/items/app@1.0.0",
+      Canned{.status = 409, .pieces = {R"({"error":{"code":"Conflict","message":"is running"}})"}});
+  server_.answer("DELETE /v1/items/app@1.0.0", R"({"revision":"44"})");
+  const std::string item =
+      "apiVersion: berth/v1\nkind: Item\nmetadata: {name: app}\nspec: {version: 1.0.0}\n---\n";
+  EXPECT_EQ(berth({"delete", "-f", "-"}, item + kTwo).exit_code, 0);
+  EXPECT_EQ(server_.received().size(), 3u);
+}
+
+TEST_F(Online, ApplyLeavesTheTroublesOfOthersToThem) {
+  server_.stream("POST /v1/apply",
+                 {R"({"accepted":{"revision":"43","instances":[{"item":"app","subject":"vehicle"}],
+                     "refused":[{"key":{"item":"other","subject":"vehicle"},
+                                 "problem":{"reason":"InsufficientCpu"}}]}})",
+                  R"({"finished":{"instances":[{"key":{"item":"app","subject":"vehicle"},
+                     "state":"ACTIVE"}]}})"});
+  const Finished finished = berth({"apply", "-f", "-"}, kTwo);
+  EXPECT_EQ(finished.exit_code, 0);
+  EXPECT_EQ(finished.out, "Accepted as revision 43.\n1 active\n");
+  EXPECT_THAT(finished.err, HasSubstr("1 instance of other deployments cannot be placed"));
+}
+
+TEST_F(Online, CordonUncordonAndForgetNameTheNode) {
+  answer_everything();
+  server_.answer("POST /v1/nodes/n1/cordon", R"({"revision":"43"})");
+  server_.answer("POST /v1/nodes/n1/uncordon", R"({"revision":"44"})");
+  server_.answer("DELETE /v1/nodes/n1", R"({"revision":"45"})");
+  EXPECT_EQ(berth({"cordon", "n1"}).out, "node/n1 cordoned (revision 43)\n");
+  EXPECT_EQ(berth({"uncordon", "n1"}).out, "node/n1 uncordoned (revision 44)\n");
+  EXPECT_EQ(berth({"forget", "n1"}).out, "node/n1 forgotten (revision 45)\n");
+  const Finished unknown = berth({"cordon", "n11"});
+  EXPECT_EQ(unknown.exit_code, 4);
+  EXPECT_THAT(unknown.err, HasSubstr("there is no node n11. Did you mean \"n1\"?"));
+}
+
+TEST_F(Online, DrainWaitsUntilTheNodeIsEmpty) {
+  server_.answer("POST /v1/nodes/n1/drain", R"({"revision":"43"})");
+  const std::string instance =
+      R"({"instance":{"key":{"item":"web","subject":"s"},"state":"ACTIVE","place":{"node":")";
+  server_.stream("GET /v1/watch",
+                 {R"({"node":{"name":"n1","instances":1,"services":1}})", instance + "n1\"}}}",
+                  R"({"synced":true})", instance + "n2\"}}}", R"({"node":{"name":"n1"}})"},
+                 true);
+  const Finished finished = berth({"drain", "n1", "--deadline", "10m", "-m", "new disk"});
+  EXPECT_EQ(finished.exit_code, 0) << finished.err;
+  EXPECT_EQ(
+      finished.out,
+      "node/n1 draining (revision 43)\n1 instance left\n0 instances left\nnode/n1 is empty\n");
+  const json request = json::parse(server_.received()[0].body);
+  EXPECT_EQ(request["deadlineMs"], "600000");
+  EXPECT_EQ(request["message"], "new disk");
+}
+
+TEST_F(Online, DrainSaysFiveWhenItTakesTooLong) {
+  server_.answer("POST /v1/nodes/n1/drain", R"({"revision":"43"})");
+  server_.stream("GET /v1/watch",
+                 {R"({"node":{"name":"n1","instances":1,"services":1}})", R"({"synced":true})"},
+                 true);
+  const Finished finished = berth({"drain", "n1", "--timeout", "300ms"});
+  EXPECT_EQ(finished.exit_code, 5);
+  EXPECT_THAT(finished.err, HasSubstr("the drain goes on"));
+  EXPECT_EQ(berth({"drain", "n1", "--no-wait"}).exit_code, 0);
+}
+
+// --- logs, wait, tokens
+
+TEST_F(Online, LogsGoWhereTheInstanceWroteThem) {
+  answer_everything();
+  // "out\n" and "err\n" in base64
+  server_.stream("GET /v1/instances/web%2Fvehicle%2F1/logs",
+                 {R"({"data":"b3V0Cg=="})", R"({"data":"ZXJyCg==","fromStderr":true})"});
+  const Finished finished = berth({"logs", "web/vehicle/1", "--tail", "5", "-f"});
+  EXPECT_EQ(finished.exit_code, 0);
+  EXPECT_EQ(finished.out, "out\n");
+  EXPECT_EQ(finished.err, "err\n");
+  EXPECT_EQ(lines_received().back(), "GET /v1/instances/web%2Fvehicle%2F1/logs?tail=5&follow=true");
+}
+
+TEST_F(Online, LogsOfANodeThatIsAwayAreNotAnUnreachableControlPlane) {
+  answer_everything();
+  server_.answer("GET /v1/instances/web%2Fvehicle%2F0/logs",
+                 Canned{.status = 503,
+                        .pieces = {R"({"error":{"code":"Unavailable","message":"n1 is away"}})"}});
+  const Finished finished = berth({"logs", "web"});
+  EXPECT_EQ(finished.exit_code, 1);
+  EXPECT_THAT(finished.err, HasSubstr("n1 is away"));
+}
+
+TEST_F(Online, WaitEndsWhenItIsSo) {
+  server_.answer("GET /v1/deployments", kDeployments);
+  const auto instance = [](int index, const char* state) {
+    return R"({"instance":{"key":{"item":"web","subject":"vehicle","index":)" +
+           std::to_string(index) + R"(},"state":")" + state + "\"}}";
+  };
+  server_.stream("GET /v1/watch",
+                 {R"({"node":{"name":"n1","liveness":"reachable"}})", instance(0, "ACTIVE"),
+                  instance(1, "ACTIVATING"), R"({"synced":true})", instance(1, "ACTIVE")},
+                 true);
+  const Finished finished =
+      berth({"wait", "--for", "deployment/base=active", "--for", "node/n1=reachable", "--for",
+             "instance/web=active", "--timeout", "60s"});
+  EXPECT_EQ(finished.exit_code, 0) << finished.err;
+  EXPECT_EQ(finished.out,
+            "deployment/base=active holds\nnode/n1=reachable holds\ninstance/web=active holds\n");
+}
+
+TEST_F(Online, WaitSaysFiveAndWhatIsTheCaseInstead) {
+  server_.stream("GET /v1/watch",
+                 {R"({"instance":{"key":{"item":"web","subject":"s"},"state":"FAILED",
+                     "problem":{"reason":"ExitedEarly"}}})",
+                  R"({"synced":true})"},
+                 true);
+  const Finished finished = berth({"wait", "--for", "instance/web=active", "--timeout", "300ms"});
+  EXPECT_EQ(finished.exit_code, 5);
+  EXPECT_THAT(finished.err, HasSubstr("web/s/0 is Failed(ExitedEarly)"));
+  EXPECT_EQ(berth({"wait", "--for", "instance/web=actve"}).exit_code, 3);
+  EXPECT_EQ(berth({"wait", "--for", "item/web=active"}).exit_code, 3);
+  EXPECT_EQ(berth({"wait", "--for", "instance/web=active", "--timeout", "soon"}).exit_code, 3);
+}
+
+TEST_F(Online, WaitSurvivesARestartOfTheControlPlane) {
+  server_.stream("GET /v1/watch", {R"({"synced":true})"});
+  server_.stream("GET /v1/watch",
+                 {R"({"node":{"name":"n1","liveness":"reachable"}})", R"({"synced":true})"}, true);
+  EXPECT_EQ(berth({"wait", "--for", "node/n1=reachable", "--timeout", "60s"}).exit_code, 0);
+}
+
+TEST_F(Online, JoinTokenPrintsTheLineToPaste) {
+  server_.answer("POST /v1/join-tokens",
+                 R"({"token":"berth1.a.b","line":"berth-agent --join x","expiresMs":"1"})");
+  const Finished finished = berth({"join-token", "--name", "n4", "--ttl", "10m"});
+  EXPECT_EQ(finished.out, "berth-agent --join x\n");
+  EXPECT_EQ(server_.received()[0].body, R"({"role":"node","name":"n4","ttlMs":"600000"})");
+  EXPECT_EQ(berth({"join-token", "-o", "name"}).out, "berth1.a.b\n");
+  EXPECT_EQ(berth({"join-token", "--role", "king"}).exit_code, 3);
+}
+
+TEST_F(Online, LoginRefusesWhatIsNoServerOrToken) {
+  EXPECT_EQ(berth({"login", "unit7", "t"}).exit_code, 3);
+  EXPECT_EQ(berth({"login", "https://unit7:8443", "nonsense"}).exit_code, 3);
+}
+
+TEST_F(Online, TheCommandLineCountsMoreThanTheEnvironment) {
+  answer_everything();
+  const std::string server = "BERTH_SERVER=https://nowhere:1";
+  EXPECT_EQ(berth({"get", "nodes", "--socket", server_.socket()}, "", {server}).exit_code, 0);
+  EXPECT_EQ(berth({"--socket=" + server_.socket(), "get", "nodes"}, "", {server}).exit_code, 0);
+  EXPECT_EQ(berth({"get", "nodes"}, "", {server}).exit_code, 3);  // nobody has logged in
+}
+
+// --- what helps
+
+TEST_F(Online, CompletionAsksForNames) {
+  answer_everything();
+  EXPECT_EQ(berth({"__complete", "--", "drain", ""}).out, "n1\nn2\n");
+  EXPECT_EQ(berth({"__complete", "--", "logs", "-f", "web"}).out, "");
+  EXPECT_EQ(berth({"__complete", "--", "logs", "web"}).out, "web/vehicle/0\nweb/vehicle/1\n");
+  EXPECT_EQ(berth({"__complete", "--", "get", "no"}).out, "nodes\nnodeconfigs\n");
+  EXPECT_EQ(berth({"__complete", "--", "get", "items", ""}).out, "web@1.0.0\nweb@1.1.0\n");
+  EXPECT_EQ(berth({"__complete", "--", "get", "instances", "--node", ""}).out, "n1\nn2\n");
+  EXPECT_EQ(berth({"__complete", "--", "nothing", ""}).out, "");
+}
+
+TEST(Offline, CompletionIsSilentWithoutAControlPlane) {
+  const Finished finished =
+      run(kProgram, {{"__complete", "--", "drain", ""}, "", {"BERTH_SOCKET=/nowhere.sock"}});
+  EXPECT_EQ(finished.exit_code, 0);
+  EXPECT_EQ(finished.out + finished.err, "");
+}
+
+TEST(Offline, EveryOnlineVerbSaysSixWithoutAControlPlane) {
+  const std::vector<std::vector<std::string>> calls{{"get", "nodes"},
+                                                    {"get", "nodes", "--watch"},
+                                                    {"describe", "node", "n1"},
+                                                    {"top"},
+                                                    {"events"},
+                                                    {"events", "--watch"},
+                                                    {"delete", "item", "x"},
+                                                    {"drain", "n1"},
+                                                    {"cordon", "n1"},
+                                                    {"uncordon", "n1"},
+                                                    {"forget", "n1"},
+                                                    {"logs", "x"},
+                                                    {"exec", "x", "--", "true"},
+                                                    {"why", "x"},
+                                                    {"plan"},
+                                                    {"wait", "--for", "node/n1=reachable"},
+                                                    {"join-token"}};
+  for (const auto& call : calls) {
+    const Finished finished = run(kProgram, {call, "", {"BERTH_SOCKET=/nowhere.sock"}});
+    EXPECT_EQ(finished.exit_code, 6) << call.front() << ": " << finished.err;
+    EXPECT_THAT(finished.err, HasSubstr("/nowhere.sock")) << call.front();
+  }
+}
+
+TEST(Offline, EveryVerbHasExamplesAndAManualPage) {
+  const std::string directory = std::filesystem::temp_directory_path() / "berth-man-test";
+  EXPECT_EQ(run(kProgram, {{"man", "--directory", directory}, "", {}}).exit_code, 0);
+  for (const char* verb :
+       {"apply", "plan", "why", "get", "describe", "delete", "logs", "exec", "top", "events",
+        "wait", "drain", "cordon", "uncordon", "forget", "join-token", "login"}) {
+    const Finished help = run(kProgram, {{verb, "-h"}, "", {}});
+    EXPECT_EQ(help.exit_code, 0);
+    EXPECT_THAT(help.out, HasSubstr("Examples:\n")) << verb;
+    EXPECT_THAT(help.out, HasSubstr("Exit codes:")) << verb;
+    EXPECT_TRUE(std::filesystem::exists(directory + "/berth-" + verb + ".1")) << verb;
+  }
+  std::filesystem::remove_all(directory);
+}
+
+TEST(Offline, HiddenVerbsAreNotListed) {
+  const std::string help = run(kProgram, {{"--help"}, "", {}}).out;
+  EXPECT_THAT(help, Not(HasSubstr("__complete")));
+  EXPECT_THAT(run(kProgram, {{"completion", "bash"}, "", {}}).out, HasSubstr("berth __complete"));
+}
+
+}  // namespace
+}  // namespace berth::tests
