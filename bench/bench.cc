@@ -10,6 +10,7 @@ const std::vector<Benchmark>& all_benchmarks() {
       {"placement", "How long does the reference engine look for a place?", placement_per_instance},
       {"status", "Does one status cost the same in a big cluster?", step_per_status},
       {"simulation", "How fast does virtual time pass for a unit of 16 nodes?", simulated_hours},
+      {"unit", "What do the real programs take, over real gRPC and SQLite?", real_unit},
   };
   return kAll;
 }

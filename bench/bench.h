@@ -29,5 +29,6 @@ double seconds_per(std::size_t calls, const std::function<void()>& work);
 std::vector<Row> placement_per_instance();
 std::vector<Row> step_per_status();
 std::vector<Row> simulated_hours();
+std::vector<Row> real_unit();
 
 }  // namespace berth::bench

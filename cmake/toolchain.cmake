@@ -16,6 +16,7 @@ if(BERTH_CCACHE)
   set(CMAKE_CXX_COMPILER_LAUNCHER ${BERTH_CCACHE})
 endif()
 
+add_link_options(-Wl,--as-needed)  # a program loads only what it uses
 find_program(BERTH_MOLD mold)
 if(BERTH_MOLD)
   add_link_options(-fuse-ld=mold)

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Builds and runs all tests of Berth; called by ./test.
 
-Every suite is one program. A gtest program counts each of its tests; any other program counts as one.
+Every suite is one program. gtest programs and system tests count each of their tests; any other program
+counts as one.
 A suite that passed is not run again while its program and its data are unchanged (--fresh runs it).
 """
 
@@ -25,7 +26,7 @@ class Suite:
     name: str
     command: list[str]
     inputs: list[Path] = field(default_factory=list)  # beside the program: what the result depends on
-    gtest: bool = False
+    kind: str = "program"  # or "gtest", "system"
     alone: bool = False  # uses both cores itself
 
 
@@ -40,7 +41,7 @@ class Outcome:
 
 
 def files_under(path: Path):
-    return sorted(p for p in path.rglob("*") if p.is_file()) if path.is_dir() else [path]
+    return sorted(p for p in path.rglob("*") if p.is_file() and "__pycache__" not in p.parts) if path.is_dir() else [path]
 
 
 def digest(suite: Suite) -> str:
@@ -52,8 +53,20 @@ def digest(suite: Suite) -> str:
     return sha.hexdigest()
 
 
-def count(suite: Suite, result: Path, code: int) -> tuple[int, int]:
-    if not suite.gtest:
+def count_system(output: str, code: int) -> tuple[int, int]:
+    """A system test's last line says how it went."""
+    try:
+        report = json.loads(output.strip().splitlines()[-1])
+        failed = max(report["failed"], code)
+        return report["tests"] - report["failed"] - report["skipped"], failed
+    except (IndexError, ValueError, KeyError, TypeError):
+        return (0, 1)
+
+
+def count(suite: Suite, result: Path, code: int, output: str) -> tuple[int, int]:
+    if suite.kind == "system":
+        return count_system(output, code)
+    if suite.kind == "program":
         return (1, 0) if code == 0 else (0, 1)
     try:
         report = json.loads(result.read_text())
@@ -75,13 +88,13 @@ def run(suite: Suite, fresh: bool) -> Outcome:
     result = CACHE / (suite.name + ".gtest.json")
     result.unlink(missing_ok=True)
     command = list(suite.command)
-    if suite.gtest:
+    if suite.kind == "gtest":
         command.append(f"--gtest_output=json:{result}")
     start = time.monotonic()
     process = subprocess.run(command, cwd=ROOT, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                              stderr=subprocess.STDOUT, errors="replace", check=False,
                              env={**os.environ, "UBSAN_OPTIONS": "print_stacktrace=1"})
-    passed, failed = count(suite, result, process.returncode)
+    passed, failed = count(suite, result, process.returncode, process.stdout)
     if failed == 0:
         cache.write_text(json.dumps({"digest": key, "passed": passed}))
     return Outcome(suite, passed, failed, time.monotonic() - start, process.stdout)
@@ -108,8 +121,17 @@ def gtest_suites(preset: str) -> list[Suite]:
     names = (ROOT / "build" / preset / "tests.txt").read_text().split()
     # The longest first, so that both cores are busy until the end.
     names.sort(key=lambda name: name not in ("sim_test", "control_test", "agent_test"))
-    return [Suite(f"{name}", [str(ROOT / "build" / preset / "bin" / name)], data, gtest=True)
+    return [Suite(f"{name}", [str(ROOT / "build" / preset / "bin" / name)], data, kind="gtest")
             for name in names]
+
+
+def system_suites() -> list[Suite]:
+    """With the real programs, one after the other: they have clocks."""
+    tests = ROOT / "tests" / "system"
+    inputs = [ROOT / "build" / "release" / "bin", tests, ROOT / "tools" / "unit.py", ROOT / "tools" / "demo.py",
+              ROOT / "examples"]
+    return [Suite(f"system_{path.stem.removesuffix('_test')}", [str(path)], inputs, kind="system", alone=True)
+            for path in sorted(tests.glob("*_test.py"))]
 
 
 def script_suites(everything: bool) -> list[Suite]:
@@ -183,7 +205,7 @@ def main() -> int:
         print("0 passed, 1 failed")
         return 1
     suites = (simulation_suites(arguments.all) + gtest_suites("dev") + fuzz_suites(arguments.all)
-              + script_suites(arguments.all))
+              + script_suites(arguments.all) + system_suites())
     outcomes = run_all(suites, arguments.fresh)
     passed = sum(outcome.passed for outcome in outcomes)
     failed = sum(outcome.failed for outcome in outcomes)

@@ -32,7 +32,7 @@ struct Command {
   std::vector<InstanceSpec> run;
   std::vector<InstanceKey> stop;
   std::vector<InstanceKey> keep;  // full only: not listed above, and yet to go on as it was told
-  bool report_fully = false;  // answer with a full report
+  bool report_fully = false;      // answer with a full report
 
   friend bool operator==(const Command&, const Command&) = default;
 };

@@ -1,0 +1,102 @@
+#!/usr/bin/env python3
+"""Containers for real: limits, exit codes, logs, exec."""
+
+import os
+import shutil
+import socket
+import subprocess
+import unittest
+
+from harness import IS_ROOT, SystemTest, deployment, item, main, wait_until
+from unit import Daemon
+
+IMAGE = [{"platform": {"os": "linux", "arch": "amd64"}, "runtimes": ["runc"], "oci": "images/busybox:1"}]
+# Waits for its signal, so that the agent can be restarted in between, then takes all it can get.
+GREEDY = "while [ ! -e /storage/go ]; do sleep 0.1; done; echo taking; tail /dev/zero"
+
+
+@unittest.skipUnless(IS_ROOT, "containers need root")
+class Containers(SystemTest):
+    def setUp(self):
+        super().setUp()
+        self.unit.make_image("busybox:1")
+        self.unit.start_control()
+        self.start_agent()
+
+    def start_agent(self, wrapper=None):
+        self.unit.start_agent("n1", "--runtimes", "runc,crun,process", "--capacity-cpu", "10000",
+                              "--capacity-ram", "4Gi", "--stop-grace", "2s", "--stop-instances-on-exit", "true",
+                              wrapper=wrapper)
+        self.unit.wait_for_node("n1")
+
+    def greedy(self):
+        return item("greedy", images=IMAGE, args=["sh", "-c", GREEDY], quotas={"cpu": 5000, "ram": "16Mi"},
+                    restart={"policy": "never"})
+
+    def let_it_take(self):
+        (storage,) = (self.unit.agent_dir("n1") / "storage").iterdir()
+        (storage / "go").write_text("")
+
+    def the_exit_is_reported(self):
+        def killed():
+            found = self.unit.instances()[0]
+            return found if found.get("exitCode") == 137 else None
+        return wait_until(killed, "exit code 137")
+
+    def test_one_over_its_memory_limit_is_killed_and_its_exit_code_reported(self):
+        self.apply(self.greedy(), deployment("d", {"item": "greedy"}))
+        self.let_it_take()
+        self.assertEqual(self.the_exit_is_reported()["reason"], "OutOfMemory")
+
+    def test_its_exit_code_is_reported_also_if_the_agent_was_down_when_it_ended(self):
+        self.apply(self.greedy(), deployment("d", {"item": "greedy"}))
+        self.unit.agents["n1"].kill()
+        self.let_it_take()
+        wait_until(lambda: not self.shims(), "the container's end")
+        self.start_agent()
+        self.the_exit_is_reported()
+
+    def test_logs_and_exec(self):
+        talker = item("talker", images=IMAGE, args=["sh", "-c", "echo hello; echo oops >&2; exec sleep 100000"])
+        self.apply(talker, deployment("d", {"item": "talker"}))
+        wait_until(lambda: "hello" in self.unit.berth("logs", "talker").stdout, "its output")
+        done = self.unit.berth("exec", "talker", "--", "sh", "-c", "id -u; exit 7")
+        self.assertEqual(done.returncode, 7, done.stderr)
+        self.assertGreaterEqual(int(done.stdout), 20000)
+
+    @unittest.skipUnless(shutil.which("docker-registry") or os.path.exists("/usr/bin/docker-registry"), "no registry")
+    def test_an_image_comes_from_a_registry(self):
+        address = self.start_registry()
+        pulled = [{**IMAGE[0], "oci": f"docker://{address}/busybox:1"}]
+        applied = self.apply(item("pulled", images=pulled, args=["sleep", "100000"]), deployment("d", {"item": "pulled"}))
+        self.assertEqual(applied.returncode, 0, applied.stdout + applied.stderr)
+
+    def start_registry(self) -> str:
+        """A registry on loopback, without TLS, that this agent alone is told to accept."""
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            address = f"127.0.0.1:{free.getsockname()[1]}"
+        config = self.unit.directory / "registry.yml"
+        config.write_text(f"version: 0.1\nstorage: {{filesystem: {{rootdirectory: {self.unit.directory}/registry}}}}\n"
+                          f"http: {{addr: {address}}}\n")
+        registry = Daemon("registry", ["docker-registry", "serve", config], self.unit.directory / "registry.log")
+        registry.start()
+        self.addCleanup(registry.stop)
+        accepted = self.unit.directory / "home" / ".config" / "containers" / "registries.conf"
+        accepted.parent.mkdir(parents=True)
+        accepted.write_text(f'[[registry]]\nlocation = "{address}"\ninsecure = true\n')
+        push = ["skopeo", "copy", "--dest-tls-verify=false", f"oci:{self.unit.images}/busybox:1", f"docker://{address}/busybox:1"]
+        wait_until(lambda: subprocess.run(push, capture_output=True, check=False).returncode == 0, "the registry", pause=0.5)
+        self.unit.agents["n1"].stop()
+        self.start_agent(wrapper=["env", f"HOME={self.unit.directory}/home"])
+        return address
+
+    def test_a_runtime_that_does_not_work_here_says_why(self):
+        runtimes = {runtime["name"]: runtime for runtime in self.node("n1")["runtimes"]}
+        self.assertEqual(runtimes["runc"]["ready"], "Ready")
+        if runtimes["crun"]["ready"] != "Ready":
+            self.assertNotEqual(runtimes["crun"]["message"], "")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,86 @@
+#!/usr/bin/env python3
+"""What was acknowledged is there, and what runs is left alone, whatever dies."""
+
+import os
+import signal
+import subprocess
+import threading
+import time
+
+from harness import SystemTest, children_of, deployment, item, main, wait_until
+
+
+class Crash(SystemTest):
+    def setUp(self):
+        super().setUp()
+        self.unit.start_control()
+        for name in ("n1", "n2"):
+            self.start_agent(name)
+            self.unit.wait_for_node(name)
+
+    def start_agent(self, name):
+        return self.unit.start_agent(name, "--runtimes", "process", "--capacity-cpu", "10000",
+                                     "--capacity-ram", "4Gi")
+
+    def assert_nothing_was_started_twice(self, count):
+        starts = self.starts()
+        self.assertEqual(len(starts), count)
+        self.assertEqual({place: n for place, n in starts.items() if n != 1}, {})
+
+    def test_the_control_plane_is_killed_while_200_instances_are_applied(self):
+        documents = self.write("many.yaml", item("many"), deployment("d", {"item": "many", "instances": 200}))
+        client = subprocess.Popen([self.unit.bin / "berth", "apply", "-f", documents], stdout=subprocess.DEVNULL,
+                                  stderr=subprocess.DEVNULL, env={**os.environ, **self.unit.environment()})
+        wait_until(lambda: len(self.starts()) > 20, "the first starts", pause=0.01)
+        self.unit.control.kill()
+        client.wait(60)
+        self.unit.start_control()
+        self.wait_for_active(200, seconds=120)
+        self.assert_nothing_was_started_twice(200)
+
+    def test_an_agent_is_killed_and_adopts_what_runs(self):
+        self.apply(item("kept"), deployment("d", {"item": "kept", "instances": 10}))
+        before = self.running_pids()
+        self.assertEqual(len(before), 10)
+        for name in ("n1", "n2"):
+            self.unit.agents[name].kill()
+            self.start_agent(name)
+        self.wait_for_active(10)
+        self.assertEqual(self.running_pids(), before)
+        self.assert_nothing_was_started_twice(10)
+
+    def test_after_a_reboot_everything_starts_with_no_control_plane_in_reach(self):
+        self.apply(item("kept"), deployment("d", {"item": "kept", "instances": 6}))
+        self.assertEqual(len(self.running_pids()), 6)
+        self.unit.control.kill()
+        for name in ("n1", "n2"):
+            self.unit.agents[name].kill()
+        self.kill_what_is_left()
+        wait_until(lambda: not self.shims(), "the machine to be empty")
+        for name in ("n1", "n2"):
+            self.start_agent(name)
+        wait_until(lambda: len(self.running_pids()) == 6, "everything to run again")
+        self.unit.start_control()
+        self.wait_for_active(6)
+        self.assertEqual(sorted(self.starts().values()), [2] * 6)
+
+    def test_an_agent_that_hangs_for_40_s_is_unreachable_and_then_well_again(self):
+        self.apply(item("kept"), deployment("d", {"item": "kept", "instances": 4}))
+        before = self.running_pids()
+        self.unit.agents["n1"].signal(signal.SIGSTOP)
+        self.addCleanup(self.unit.agents["n1"].signal, signal.SIGCONT)
+        self.unit.wait_for_node("n1", "unreachable")
+        time.sleep(40)
+        self.assertEqual(self.node("n1")["liveness"], "unreachable")
+        self.unit.agents["n1"].signal(signal.SIGCONT)
+        self.unit.wait_for_node("n1")
+        self.wait_for_active(4)
+        self.assertEqual(self.running_pids(), before)
+        self.assert_nothing_was_started_twice(4)
+
+    def running_pids(self):
+        return sorted(pid for shim in self.shims() for pid in children_of(shim))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,39 @@
+#!/usr/bin/env python3
+"""The demo: what ./run starts, as a newcomer sees it."""
+
+import subprocess
+import unittest
+
+from harness import IS_ROOT, ROOT, SystemTest, command_of, main, processes
+
+
+class Demo(SystemTest):
+    def test_everything_becomes_active_and_nothing_is_left_behind(self):
+        state = self.unit.directory / "demo"
+        done = subprocess.run([ROOT / "tools" / "demo.py", "--once", "--state", state], capture_output=True,
+                              text=True, timeout=300, check=False)
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        self.assertIn("perception/vehicle/1", done.stdout)
+        left = [command_of(pid) for pid in processes() if str(state) in command_of(pid)]
+        self.assertEqual(left, [])
+
+    @unittest.skipUnless(IS_ROOT, "containers need root")
+    def test_it_runs_containers_and_processes_on_three_nodes(self):
+        self.unit.make_image()
+        self.unit.start_control()
+        for name, resources in (("central", "camera=2"), ("gateway", "modem=1"), ("rear", "")):
+            self.unit.start_agent(name, "--capacity-cpu", "8000", "--capacity-ram", "1Gi", "--shared-resources",
+                                  resources, "--stop-grace", "2s", "--stop-instances-on-exit", "true")
+            self.unit.wait_for_node(name)
+        applied = self.unit.berth("apply", "-f", ROOT / "examples" / "demo")
+        self.assertEqual(applied.returncode, 0, applied.stdout + applied.stderr)
+        instances = self.unit.instances()
+        self.assertGreaterEqual(len(instances), 12)
+        self.assertEqual({instance["state"] for instance in instances}, {"Active"})
+        self.assertEqual({instance["node"] for instance in instances}, {"central", "gateway", "rear"})
+        containers = [instance for instance in instances if instance["runtime"] == "runc"]
+        self.assertGreaterEqual(len(containers), 2)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,74 @@
+#!/usr/bin/env python3
+"""Disks that are full: a clear error, nothing lost, and on it goes when there is room."""
+
+import subprocess
+import unittest
+from pathlib import Path
+
+from harness import IS_ROOT, SystemTest, deployment, item, main, wait_until
+
+
+@unittest.skipUnless(IS_ROOT, "a small file system needs root to be mounted")
+class FullDisk(SystemTest):
+    def mount(self, directory: Path):
+        directory.mkdir()
+        subprocess.run(["mount", "-t", "tmpfs", "-o", "size=4m,mode=711", "tmpfs", directory], check=True)
+        self.addCleanup(subprocess.run, ["umount", "-l", directory], check=False)
+
+    def fill(self, directory: Path):
+        filler = directory / "filler"
+        with open(filler, "wb") as file:
+            try:
+                while True:
+                    file.write(b"\0" * 65536)
+                    file.flush()
+            except OSError:
+                pass
+        with open(filler, "ab", buffering=0) as file:
+            try:
+                while True:
+                    file.write(b"\0" * 512)
+            except OSError:
+                return filler
+
+    def test_under_the_control_plane(self):
+        self.mount(self.unit.control_dir)
+        self.unit.start_control()
+        self.unit.start_agent("n1", "--runtimes", "process")
+        self.unit.wait_for_node("n1")
+        self.assertEqual(self.apply(item("a"), deployment("d", {"item": "a"})).returncode, 0)
+        filler = self.fill(self.unit.control_dir)
+        big = {f"V{i}": "x" * 200 for i in range(500)}
+        refused = self.apply(item("b", env=big), deployment("e", {"item": "b"}), timeout=60)
+        self.assertNotEqual(refused.returncode, 0)
+        self.assertRegex(refused.stderr, "(?i)full|space")
+        filler.unlink()
+        wait_until(lambda: self.apply(item("b", env=big), deployment("e", {"item": "b"})).returncode == 0,
+                   "room again", pause=0.5)
+        self.wait_for_active(2)
+        self.unit.control.kill()
+        self.unit.start_control()
+        self.wait_for_active(2)
+
+    def test_under_an_agent(self):
+        self.unit.start_control()
+        self.mount(self.unit.agent_dir("n1"))
+        joined = self.unit.join("n1")
+        self.assertEqual(joined.returncode, 0, joined.stderr)
+        self.unit.start_agent("n1", "--runtimes", "process", "--partitions-storage", "1Gi", "--partitions-state", "1Gi")
+        self.unit.wait_for_node("n1")
+        self.assertEqual(self.apply(item("a"), deployment("d", {"item": "a"})).returncode, 0)
+        filler = self.fill(self.unit.agent_dir("n1"))
+        big = {f"V{i}": "x" * 200 for i in range(500)}
+        documents = self.write("b.yaml", item("b", env=big), deployment("e", {"item": "b"}))
+        self.unit.berth("apply", "--no-wait", "-f", documents)
+        log = self.unit.directory / "agent-n1.log"
+        wait_until(lambda: "full" in log.read_text().lower() or "space" in log.read_text().lower(), "the agent's complaint")
+        self.assertEqual([i["state"] for i in self.unit.instances() if i["item"] == "a"], ["Active"])
+        filler.unlink()
+        self.wait_for_active(2)
+        self.assertEqual(sorted(self.starts().values()), [1, 1])
+
+
+if __name__ == "__main__":
+    main()
