@@ -93,7 +93,8 @@ def run(suite: Suite, fresh: bool) -> Outcome:
     start = time.monotonic()
     process = subprocess.run(command, cwd=ROOT, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                              stderr=subprocess.STDOUT, errors="replace", check=False,
-                             env={**os.environ, "UBSAN_OPTIONS": "print_stacktrace=1"})
+                             env={**os.environ, "UBSAN_OPTIONS": "print_stacktrace=1",
+                                  "LSAN_OPTIONS": f"suppressions={ROOT}/tools/lsan.supp:print_suppressions=0"})
     passed, failed = count(suite, result, process.returncode, process.stdout)
     if failed == 0:
         cache.write_text(json.dumps({"digest": key, "passed": passed}))
@@ -161,7 +162,7 @@ def fuzz_suites(everything: bool) -> list[Suite]:
     runs = "5000000" if everything else "100000"
     corpus = ROOT / "tests" / "fuzz" / "corpus"
     suites = []
-    for name in ("manifest_fuzz", "record_fuzz"):
+    for name in ("manifest_fuzz", "record_fuzz", "wire_fuzz"):
         seeds = corpus / name.removesuffix("_fuzz")
         command = [str(ROOT / "build" / "fuzz" / "bin" / name), f"-runs={runs}", "-seed=1",
                    "-max_len=4096", "-timeout=20", "-rss_limit_mb=4096"]

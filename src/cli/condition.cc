@@ -89,8 +89,8 @@ Result<Condition> parse_condition(std::string_view text) {
         fmt::format("\"{}\" is no condition: KIND/NAME=STATE is wanted, like instance/web=active",
                     printable(text)));
   }
-  Condition condition{TRY(parse_kind(text.substr(0, slash))),
-                      std::string(text.substr(slash + 1, equals - slash - 1)),
+  const Kind kind = TRY(parse_kind(text.substr(0, slash)));
+  Condition condition{kind, std::string(text.substr(slash + 1, equals - slash - 1)),
                       lower(text.substr(equals + 1))};
   if (condition.kind != Kind::Instance && condition.kind != Kind::Node &&
       condition.kind != Kind::Deployment) {

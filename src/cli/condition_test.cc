@@ -74,12 +74,12 @@ TEST(Condition, OfANodeIsWhatWeHearOfIt) {
   Mirror mirror;
   v1::Node& node = mirror.nodes["n1"];
   node.set_liveness("reachable");
-  node.set_instances(1);
+  node.set_services(1);
   EXPECT_TRUE(holds("node/n1=reachable", mirror));
   EXPECT_TRUE(holds("node/n1=schedulable", mirror));
   EXPECT_FALSE(holds("node/n1=empty", mirror));
   node.set_cordoned(true);
-  node.set_instances(0);
+  node.set_services(0);
   EXPECT_FALSE(holds("node/n1=schedulable", mirror));
   EXPECT_TRUE(holds("node/n1=cordoned", mirror));
   EXPECT_TRUE(holds("node/n1=empty", mirror));

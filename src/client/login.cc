@@ -93,10 +93,11 @@ std::string to_string(const HostPort& at) {
 Result<std::optional<Login>> load_login(const fs::path& directory) {
   std::error_code error;
   if (directory.empty() || !fs::exists(directory / "key.pem", error)) return std::nullopt;
-  Login login{.key = TRY(read_file(directory / "key.pem")),
-              .certificate = TRY(read_file(directory / "cert.pem")),
-              .authority = TRY(read_file(directory / "ca.pem")),
-              .server = first_line(TRY(read_file(directory / "server")))};
+  Login login;
+  login.key = TRY(read_file(directory / "key.pem"));
+  login.certificate = TRY(read_file(directory / "cert.pem"));
+  login.authority = TRY(read_file(directory / "ca.pem"));
+  login.server = first_line(TRY(read_file(directory / "server")));
   return login;
 }
 

@@ -92,7 +92,8 @@ Result<std::string> text_by(Rule rule, const std::string& text, const Path& at) 
 
 template <class Id>
 Result<Id> id_of(const std::string& text, const Path& at) {
-  return Id(TRY(text_by(Name{}, text, at)));
+  TRY(text_by(Name{}, text, at));
+  return Id(text);
 }
 
 Result<std::string> text_for_people(const std::string& text, const Path& at) {
@@ -127,9 +128,11 @@ model::CommandNumber read(const v1::CommandNumber& number) {
 }
 
 Result<model::InstanceKey> read(const v1::InstanceKey& key, const Path& at) {
-  return model::InstanceKey{TRY(id_of<model::ItemId>(key.item(), Path(at, "item"))),
-                            TRY(id_of<model::SubjectId>(key.subject(), Path(at, "subject"))),
-                            key.index()};
+  model::InstanceKey out;
+  out.item = TRY(id_of<model::ItemId>(key.item(), Path(at, "item")));
+  out.subject = TRY(id_of<model::SubjectId>(key.subject(), Path(at, "subject")));
+  out.index = key.index();
+  return out;
 }
 
 Result<model::Usage> read(const v1::Usage& usage, const Path& at) {
@@ -138,8 +141,10 @@ Result<model::Usage> read(const v1::Usage& usage, const Path& at) {
 }
 
 Result<model::Problem> read(const v1::Problem& problem, const Path& at) {
-  return model::Problem{TRY(text_for_people(problem.reason(), Path(at, "reason"))),
-                        TRY(text_for_people(problem.message(), Path(at, "message")))};
+  model::Problem out;
+  out.reason = TRY(text_for_people(problem.reason(), Path(at, "reason")));
+  out.message = TRY(text_for_people(problem.message(), Path(at, "message")));
+  return out;
 }
 
 Result<model::InstanceState> read(v1::InstanceState state, const Path& at) {
@@ -171,33 +176,30 @@ Result<void> check_whole(const model::InstanceSpec& spec, const Path& at) {
 }
 
 Result<model::InstanceSpec> read(const v1::InstanceSpec& spec, const Path& at) {
-  model::InstanceSpec out{
-      .key = TRY(read(spec.key(), Path(at, "key"))),
-      .item = TRY(document_of<model::Item>(spec.item(), Path(at, "item"))),
-      .image = spec.image(),
-      .runtime = TRY(id_of<model::RuntimeId>(spec.runtime(), Path(at, "runtime"))),
-      .priority = TRY(integer_in(kPriority, spec.priority(), Path(at, "priority"))),
-      .uid = spec.uid(),
-      .gid = spec.gid(),
-  };
+  model::InstanceSpec out;
+  out.key = TRY(read(spec.key(), Path(at, "key")));
+  out.item = TRY(document_of<model::Item>(spec.item(), Path(at, "item")));
+  out.image = spec.image();
+  out.runtime = TRY(id_of<model::RuntimeId>(spec.runtime(), Path(at, "runtime")));
+  out.priority = TRY(integer_in(kPriority, spec.priority(), Path(at, "priority")));
+  out.uid = spec.uid();
+  out.gid = spec.gid();
   TRY(check_whole(out, at));
   return out;
 }
 
 Result<model::ReportedStatus> read(const v1::ReportedStatus& status, const Path& at) {
-  model::ReportedStatus out{
-      .key = TRY(read(status.key(), Path(at, "key"))),
-      .type = TRY(read_type(status.type(), Path(at, "type"))),
-      .version = TRY(text_by(Version{}, status.version(), Path(at, "version"))),
-      .runtime = TRY(id_of<model::RuntimeId>(status.runtime(), Path(at, "runtime"))),
-      .state = TRY(read(status.state(), Path(at, "state"))),
-      .problem = TRY(read(status.problem(), Path(at, "problem"))),
-      .exit_code = std::nullopt,
-      .restarts = status.restarts(),
-      .finished = status.finished(),
-      .stopping = status.stopping(),
-      .usage = TRY(read(status.usage(), Path(at, "usage"))),
-  };
+  model::ReportedStatus out;
+  out.key = TRY(read(status.key(), Path(at, "key")));
+  out.type = TRY(read_type(status.type(), Path(at, "type")));
+  out.version = TRY(text_by(Version{}, status.version(), Path(at, "version")));
+  out.runtime = TRY(id_of<model::RuntimeId>(status.runtime(), Path(at, "runtime")));
+  out.state = TRY(read(status.state(), Path(at, "state")));
+  out.problem = TRY(read(status.problem(), Path(at, "problem")));
+  out.restarts = status.restarts();
+  out.finished = status.finished();
+  out.stopping = status.stopping();
+  out.usage = TRY(read(status.usage(), Path(at, "usage")));
   if (status.has_exit_code()) out.exit_code = status.exit_code();
   return out;
 }
@@ -291,30 +293,25 @@ Result<model::Command> from_wire(const v1::Command& command) {
   if (command.has_base() && command.keep_size() > 0) {
     return wrong(Path(top, "keep"), "only a full command can have it");
   }
-  model::Command out{
-      .number = read(command.number()),
-      .base = std::nullopt,
-      .run = TRY(read_all<model::InstanceSpec>(command.run(), Path(top, "run"))),
-      .stop = TRY(read_all<model::InstanceKey>(command.stop(), Path(top, "stop"))),
-      .keep = TRY(read_all<model::InstanceKey>(command.keep(), Path(top, "keep"))),
-      .report_fully = command.report_fully(),
-  };
+  model::Command out;
+  out.number = read(command.number());
+  out.run = TRY(read_all<model::InstanceSpec>(command.run(), Path(top, "run")));
+  out.stop = TRY(read_all<model::InstanceKey>(command.stop(), Path(top, "stop")));
+  out.keep = TRY(read_all<model::InstanceKey>(command.keep(), Path(top, "keep")));
+  out.report_fully = command.report_fully();
   if (command.has_base()) out.base = read(command.base());
   return out;
 }
 
 Result<model::Report> from_wire(const v1::Report& report) {
   const Path top;
-  model::Report out{
-      .boot_id = TRY(text_by(Label{}, report.boot_id(), Path(top, "bootId"))),
-      .revision = report.revision(),
-      .acted = read(report.acted()),
-      .full = report.full(),
-      .node = std::nullopt,
-      .usage = std::nullopt,
-      .instances = TRY(read_all<model::ReportedStatus>(report.instances(), Path(top, "instances"))),
-      .gone = TRY(read_all<model::InstanceKey>(report.gone(), Path(top, "gone"))),
-  };
+  model::Report out;
+  out.boot_id = TRY(text_by(Label{}, report.boot_id(), Path(top, "bootId")));
+  out.revision = report.revision();
+  out.acted = read(report.acted());
+  out.full = report.full();
+  out.instances = TRY(read_all<model::ReportedStatus>(report.instances(), Path(top, "instances")));
+  out.gone = TRY(read_all<model::InstanceKey>(report.gone(), Path(top, "gone")));
   if (!report.node().empty()) out.node = TRY(read_node(report.node(), Path(top, "node")));
   if (report.has_usage()) out.usage = TRY(read(report.usage(), Path(top, "usage")));
   return out;
