@@ -94,7 +94,9 @@ def run(suite: Suite, fresh: bool) -> Outcome:
     process = subprocess.run(command, cwd=ROOT, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                              stderr=subprocess.STDOUT, errors="replace", check=False,
                              env={**os.environ, "UBSAN_OPTIONS": "print_stacktrace=1",
-                                  "LSAN_OPTIONS": f"suppressions={ROOT}/tools/lsan.supp:print_suppressions=0"})
+                                  "LSAN_OPTIONS": f"suppressions={ROOT}/tools/lsan.supp:print_suppressions=0",
+                                  "TSAN_OPTIONS": f"suppressions={ROOT}/tools/tsan.supp:"
+                                                  "ignore_noninstrumented_modules=1"})
     passed, failed = count(suite, result, process.returncode, process.stdout)
     if failed == 0:
         cache.write_text(json.dumps({"digest": key, "passed": passed}))
@@ -133,6 +135,15 @@ def system_suites() -> list[Suite]:
               ROOT / "examples"]
     return [Suite(f"system_{path.stem.removesuffix('_test')}", [str(path)], inputs, kind="system", alone=True)
             for path in sorted(tests.glob("*_test.py"))]
+
+
+THREADED = ["shell_test", "link_test", "controld_test", "agentd_test"]
+
+
+def thread_suites() -> list[Suite]:
+    """The modules that have threads, under the thread sanitizer."""
+    return [Suite(f"tsan_{name}", [str(ROOT / "build" / "tsan" / "bin" / name)], [ROOT / "tools" / "tsan.supp"],
+                  kind="gtest", alone=True) for name in THREADED]
 
 
 def script_suites(everything: bool) -> list[Suite]:
@@ -193,7 +204,7 @@ def run_all(suites: list[Suite], fresh: bool) -> list[Outcome]:
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="./test", description=__doc__)
-    parser.add_argument("--all", action="store_true", help="also what is slow: long fuzzing, more seeds, clang-tidy")
+    parser.add_argument("--all", action="store_true", help="also what is slow: long fuzzing, more seeds, threads, clang-tidy")
     parser.add_argument("--fresh", action="store_true", help="run again what has passed before")
     arguments = parser.parse_args()
     CACHE.mkdir(parents=True, exist_ok=True)
@@ -202,11 +213,13 @@ def main() -> int:
         build("release", "programs")
         build("dev")
         build("fuzz", "fuzzers")
+        if arguments.all:
+            build("tsan", *THREADED)
     except subprocess.CalledProcessError:
         print("0 passed, 1 failed")
         return 1
     suites = (simulation_suites(arguments.all) + gtest_suites("dev") + fuzz_suites(arguments.all)
-              + script_suites(arguments.all) + system_suites())
+              + script_suites(arguments.all) + system_suites() + (thread_suites() if arguments.all else []))
     outcomes = run_all(suites, arguments.fresh)
     passed = sum(outcome.passed for outcome in outcomes)
     failed = sum(outcome.failed for outcome in outcomes)

@@ -134,9 +134,11 @@ void Streams::call_is_over(std::uint64_t id) {
     connection = stream->second.connection;
     streams_.erase(stream);
   }
+  // More than the end of input: whoever wanted to see what runs there has gone.
   v1::ToAgent message;
   message.mutable_stream()->set_stream(id);
   message.mutable_stream()->set_end(true);
+  message.mutable_stream()->mutable_error()->set_reason("CallerGone");
   send_(connection, std::move(message));
 }
 
