@@ -82,8 +82,9 @@ class Intake {
     }
   }
 
+  // A full report is the whole truth: what was measured before a reboot is over.
   void take_usage() {
-    if (report_.usage) node_.usage = report_.usage;
+    if (report_.usage || report_.full) node_.usage = report_.usage;
   }
 
  private:

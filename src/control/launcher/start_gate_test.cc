@@ -120,6 +120,18 @@ TEST_F(Gate, ARingOfThreeDoesNotDeadlock) {
   for (const auto& [key, record] : driver.durable().instances) EXPECT_FALSE(record.leaving);
 }
 
+TEST_F(Gate, WhatWasMeasuredBeforeARebootDoesNotCountAfterIt) {
+  driver.agent("n1").usage = model::Usage{Dmips{900}, Bytes{}};
+  driver.heartbeat("n1");
+  driver.apply({a_service("c").cpu(150), a_deployment("e", {a_run("c").label("left")})});
+  EXPECT_EQ(driver.status_of(key_of("c")), "failed(InsufficientCpu)");
+
+  driver.disconnect("n1");
+  driver.agent("n1").usage.reset();
+  driver.connect("n1");
+  EXPECT_EQ(driver.status_of(key_of("c")), "active");
+}
+
 TEST_F(Gate, RoomThatTheSystemGivesBackIsUsedAtOnce) {
   driver.apply({a_service("a").cpu(200)});
   driver.agent("n1").usage = model::Usage{Dmips{300}, Bytes{}};
