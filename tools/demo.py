@@ -60,7 +60,7 @@ Look further, in another terminal:
   {berth} why broker                  why it runs there
   {berth} logs perception/vehicle/0 -f
   {berth} top nodes --watch
-  {berth} drain gateway               move everything away from it
+  {berth} drain gateway --deadline 30s   what can goes elsewhere, the rest is stopped then
   {berth} events --watch
   curl --unix-socket {unit.socket} http://berth/v1/nodes
 A second machine joins by the line that this prints: {berth} join-token
