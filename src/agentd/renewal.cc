@@ -41,30 +41,26 @@ void Renewal::turn() {
   std::unique_lock lock(mutex_);
   const auto connection = connection_;
   const auto answer = std::exchange(answer_, std::nullopt);
-  const auto key = answer ? std::exchange(asked_with_, std::nullopt) : std::nullopt;
   lock.unlock();
-  if (answer && key) {
-    if (const auto taken = take(*key, *answer); !taken) {
+  if (!answer) {
+    if (connection) ask(*connection);
+  } else if (new_key_) {
+    if (const auto taken = take(*new_key_, *answer); !taken) {
       shell::log(LogLevel::Error, "the new certificate cannot be used",
                  {{"error", taken.error().message}});
     }
-    return;
+    new_key_.reset();
   }
-  if (connection) ask(*connection);
 }
 
 void Renewal::ask(std::uint64_t connection) {
   const auto seen = trust::look_at(credentials_.own.certificate);
   if (!seen || !trust::wants_renewal(*seen, outlets_.now())) return;
-  std::string key = trust::make_key();
-  auto request = trust::make_request(key);
+  if (!new_key_) new_key_ = trust::make_key();
+  auto request = trust::make_request(*new_key_);
   if (!request) {
     return shell::log(LogLevel::Error, "no new certificate can be asked for",
                       {{"error", request.error().message}});
-  }
-  {
-    const std::lock_guard lock(mutex_);
-    asked_with_ = std::move(key);
   }
   v1::FromAgent message;
   message.mutable_renew()->set_request(*std::move(request));

@@ -39,10 +39,12 @@ class Renewal {
   Result<void> take(const std::string& key, const std::string& certificate_pem);
 
   const RenewalOutlets outlets_;
-  trust::Credentials credentials_;  // of the thread
+  // Of the thread.
+  trust::Credentials credentials_;
+  // Until its certificate has come, however often it is asked for: then any answer fits.
+  std::optional<std::string> new_key_;
   std::mutex mutex_;
   std::optional<std::uint64_t> connection_;
-  std::optional<std::string> asked_with_;  // the new key, while its certificate is awaited
   std::optional<std::string> answer_;
   shell::Periodic thread_;  // the last: it uses the others
 };

@@ -39,6 +39,21 @@ std::string as_message(std::string_view text) {
   return std::string(text);
 }
 
+// Each is looked at once: runs end while they are put in order.
+std::vector<RunDirectory> in_order_of_their_end(const std::filesystem::path& state_dir) {
+  std::vector<std::pair<std::filesystem::file_time_type, RunDirectory>> with_times;
+  for (RunDirectory& directory : RunDirectory::all(state_dir)) {
+    const auto ended_at = directory.ended_at();
+    with_times.emplace_back(ended_at, std::move(directory));
+  }
+  std::sort(with_times.begin(), with_times.end(), [](const auto& a, const auto& b) {
+    return std::tie(a.first, a.second.path()) < std::tie(b.first, b.second.path());
+  });
+  std::vector<RunDirectory> ordered;
+  for (auto& [time, directory] : with_times) ordered.push_back(std::move(directory));
+  return ordered;
+}
+
 // All that comes until the shim closes its end, which it does when the program runs.
 std::string read_answer(int fd) {
   const auto until = std::chrono::steady_clock::now() + kAnswerTime;
@@ -182,11 +197,7 @@ void Supervisor::remove_told_of(const model::InstanceKey& key) {
 // --- Finding -------------------------------------------------------------------------------------
 
 Result<std::vector<model::FoundRun>> Supervisor::list() {
-  std::vector<RunDirectory> directories = RunDirectory::all(config_.state_dir);
-  std::sort(directories.begin(), directories.end(),
-            [](const RunDirectory& a, const RunDirectory& b) {
-              return std::pair(a.ended_at(), a.path()) < std::pair(b.ended_at(), b.path());
-            });
+  const std::vector<RunDirectory> directories = in_order_of_their_end(config_.state_dir);
   const std::lock_guard nothing_is_told(telling_);
   const std::lock_guard lock(mutex_);
   for (const RunDirectory& directory : directories) {

@@ -4,7 +4,9 @@
 #include <gtest/gtest.h>
 #include <stdlib.h>
 
+#include <atomic>
 #include <memory>
+#include <thread>
 
 #include "runtime/conformance.h"
 
@@ -120,6 +122,29 @@ TEST_F(SupervisorTest, AStopThatWasCutOffBeforeTheSignalIsCarriedOut) {
   open();
   EXPECT_EQ(supervisor_->list()->size(), 1U);
   EXPECT_EQ(ends_.wait_for(found_.key, found_.run)->code, 143);
+}
+
+// Runs end, and with that change their place, while they are put in order.
+TEST_F(SupervisorTest, RunsThatEndWhileTheyAreListedAreListed) {
+  constexpr std::uint32_t kRuns = 64;
+  const auto directory_of = [&](std::uint32_t sequence) {
+    return RunDirectory(state_dir_, found_.key, {{1, 2}, sequence});
+  };
+  for (std::uint32_t sequence = 0; sequence < kRuns; ++sequence) {
+    model::FoundRun found = found_;
+    found.run = {{1, 2}, sequence};
+    ASSERT_TRUE(
+        directory_of(sequence).create({found, model::RuntimeId{"runc"}, boot_of_machine()}));
+  }
+  std::atomic<bool> done = false;
+  std::thread ending([&] {
+    for (std::uint32_t i = 0; !done; ++i) {
+      (void)directory_of(i * 29 % kRuns).write(shim::kExitFile, "0");
+    }
+  });
+  for (int i = 0; i < 50; ++i) EXPECT_TRUE(supervisor_->list()->empty());  // they are of another
+  done = true;
+  ending.join();
 }
 
 TEST(RunRecord, IsReadAsItWasWritten) {
