@@ -92,6 +92,12 @@ class Arbitrary : public Visitor {
     } else if constexpr (std::same_as<T, model::Port>) {
       value.number = static_cast<std::uint16_t>(random_.between(1, 65535));
       fill(value.protocol);
+    } else if constexpr (std::same_as<T, model::Ipv4>) {
+      value.value = static_cast<std::uint32_t>(random_.next());
+    } else if constexpr (std::same_as<T, model::Subnet>) {
+      value.prefix = static_cast<std::uint8_t>(random_.below(33));
+      value.base.value =
+          value.prefix == 0 ? 0 : static_cast<std::uint32_t>(random_.next()) << (32 - value.prefix);
     } else if constexpr (std::same_as<T, model::AllowedConnection>) {
       fill(value.item);
       fill(value.port);

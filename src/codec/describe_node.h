@@ -56,6 +56,46 @@ void describe(V& v, T& config) {
   v.field("thresholds", thresholds, "load above which instances are moved away");
 }
 
+template <class V, Is<model::InstanceNetwork> T>
+void describe(V& v, T& network) {
+  auto& [owner, address] = network;
+  v.required("owner", owner);
+  v.required("address", address);
+}
+
+template <class V, Is<model::ProviderNetwork> T>
+void describe(V& v, T& network) {
+  auto& [owner, vxlan, subnet, node_address, peers] = network;
+  v.required("owner", owner);
+  v.required("vxlan", vxlan, "", kVxlanId);
+  v.required("subnet", subnet);
+  v.required("nodeAddress", node_address);
+  v.field("peers", peers);
+}
+
+template <class V, Is<model::NamedAddress> T>
+void describe(V& v, T& named) {
+  auto& [address, names] = named;
+  v.required("address", address);
+  v.field("names", names, "", Each{Name{}});
+}
+
+template <class V, Is<model::AllowedFlow> T>
+void describe(V& v, T& flow) {
+  auto& [from, to, port] = flow;
+  v.required("from", from);
+  v.required("to", to);
+  v.required("port", port);
+}
+
+template <class V, Is<model::NodeNetwork> T>
+void describe(V& v, T& network) {
+  auto& [networks, names, flows] = network;
+  v.field("networks", networks);
+  v.field("names", names);
+  v.field("flows", flows);
+}
+
 template <class V, Is<model::Usage> T>
 void describe(V& v, T& usage) {
   auto& [cpu, ram] = usage;
@@ -102,9 +142,11 @@ void describe(V& v, T& runtime) {
 
 template <class V, Is<model::NodeInfo> T>
 void describe(V& v, T& info) {
-  auto& [type, state, capacity, partitions, shared_resources, runtimes] = info;
+  auto& [type, state, address, capacity, partitions, shared_resources, runtimes] = info;
   v.field("type", type, "type of the node, for node configs", Label{});
   v.field("state", state, "whether the node is in use");
+  v.field("address", address,
+          "where other nodes reach it; left out: instances have no network of their own there");
   v.field("capacity", capacity, "what it has");
   v.field("partitions", partitions, "disk space");
   v.field("sharedResources", shared_resources, "named resources that it offers");

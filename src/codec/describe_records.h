@@ -33,7 +33,7 @@ void describe(V& v, T& leaving) {
 template <class V, Is<model::InstanceRecord> T>
 void describe(V& v, T& record) {
   auto& [key, type, version, priority, phase, place, image, leaving, own_runtime, preinstalled, uid,
-         gid] = record;
+         gid, address, kept_for] = record;
   v.required("key", key);
   v.field("type", type);
   v.required("version", version);
@@ -46,6 +46,8 @@ void describe(V& v, T& record) {
   v.field("preinstalled", preinstalled);
   v.required("uid", uid);
   v.required("gid", gid);
+  v.field("address", address);
+  v.field("keptFor", kept_for);
 }
 
 template <class V, Is<model::DrainOrder> T>
@@ -79,6 +81,49 @@ void describe(V& v, T& record) {
   v.required("id", id);
 }
 
+template <class V, Is<model::NetworkRecord> T>
+void describe(V& v, T& record) {
+  auto& [owner, vxlan, subnet, next_host] = record;
+  v.required("owner", owner);
+  v.required("vxlan", vxlan);
+  v.required("subnet", subnet);
+  v.required("nextHost", next_host);
+}
+
+template <class V, Is<model::NodeAddressRecord> T>
+void describe(V& v, T& record) {
+  auto& [owner, node, address] = record;
+  v.required("owner", owner);
+  v.required("node", node);
+  v.required("address", address);
+}
+
+template <class V, Is<model::FreedAddressRecord> T>
+void describe(V& v, T& record) {
+  auto& [owner, sequence, address] = record;
+  v.required("owner", owner);
+  v.required("sequence", sequence);
+  v.required("address", address);
+}
+
+template <class V, Is<model::Problem> T>
+void describe(V& v, T& problem) {
+  auto& [reason, message] = problem;
+  v.required("reason", reason);
+  v.field("message", message);
+}
+
+template <class V, Is<model::RolloutRecord> T>
+void describe(V& v, T& record) {
+  auto& [item, subject, from, to, allow_partial, failed] = record;
+  v.required("item", item);
+  v.required("subject", subject);
+  v.required("from", from);
+  v.required("to", to);
+  v.field("allowPartial", allow_partial);
+  v.field("failed", failed);
+}
+
 template <class V, Is<model::CounterRecord> T>
 void describe(V& v, T& record) {
   auto& [epoch, revision, next_uid, next_gid, next_freed] = record;
@@ -98,7 +143,7 @@ void describe(V& v, T& command) {
 
 template <class V, Is<model::InstanceSpec> T>
 void describe(V& v, T& spec) {
-  auto& [key, item, image, runtime, priority, uid, gid] = spec;
+  auto& [key, item, image, runtime, priority, uid, gid, network] = spec;
   v.required("key", key);
   v.required("item", item);
   v.field("image", image);
@@ -106,6 +151,7 @@ void describe(V& v, T& spec) {
   v.field("priority", priority);
   v.required("uid", uid);
   v.required("gid", gid);
+  v.field("network", network);
 }
 
 template <class V, Is<model::WantedRecord> T>

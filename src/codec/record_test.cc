@@ -12,6 +12,8 @@ template <class T>
 class Records : public testing::Test {};
 
 using Types = testing::Types<model::Item, model::Deployment, model::NodeConfig, model::NodeRecord,
+                             model::NetworkRecord, model::NodeAddressRecord,
+                             model::FreedAddressRecord, model::RolloutRecord, model::NodeNetwork,
                              model::InstanceRecord, model::GroupRecord, model::FreedIdRecord,
                              model::CounterRecord, model::WantedRecord, model::CommandNumber>;
 TYPED_TEST_SUITE(Records, Types);

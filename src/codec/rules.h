@@ -19,6 +19,7 @@ struct Range {
 inline constexpr Range kPercent{0, 100};
 inline constexpr Range kPriority{-(1LL << 31), (1LL << 31) - 1};
 inline constexpr Range kPortNumber{1, 65535};
+inline constexpr Range kVxlanId{1, (1 << 24) - 1};
 inline constexpr Range kDmips{0, 1'000'000'000'000};
 inline constexpr Range kBytes{0, 1LL << 50};
 

@@ -58,6 +58,15 @@ Error no_port(std::string_view text) {
                        " is no port: write 1 to 65535, with /tcp or /udp, as in 8080/tcp");
 }
 
+Error no_address(std::string_view text) {
+  return invalid_input(in_quotes(text) + " is no address: write an IPv4 address as in 192.168.1.7");
+}
+
+Error no_subnet(std::string_view text) {
+  return invalid_input(in_quotes(text) +
+                       " is no subnet: write the lowest address and a prefix as in 10.1.0.0/16");
+}
+
 Error no_connection(std::string_view text) {
   return invalid_input(in_quotes(text) +
                        " is no connection: write item/port/protocol as in broker/1883/tcp");
@@ -131,6 +140,22 @@ Result<model::Port> Scalar<model::Port>::parse(std::string_view text) {
   if (!parsed) return no_port(text);
   port.number = *parsed;
   return port;
+}
+
+std::string Scalar<model::Ipv4>::text(const model::Ipv4& value) { return to_string(value); }
+
+Result<model::Ipv4> Scalar<model::Ipv4>::parse(std::string_view text) {
+  const auto address = model::parse_ipv4(text);
+  if (!address) return no_address(text);
+  return *address;
+}
+
+std::string Scalar<model::Subnet>::text(const model::Subnet& value) { return to_string(value); }
+
+Result<model::Subnet> Scalar<model::Subnet>::parse(std::string_view text) {
+  const auto subnet = model::parse_subnet(text);
+  if (!subnet) return no_subnet(text);
+  return *subnet;
 }
 
 std::string Scalar<model::AllowedConnection>::text(const model::AllowedConnection& value) {

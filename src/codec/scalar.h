@@ -20,6 +20,7 @@
 #include "codec/text.h"
 #include "model/item.h"
 #include "model/names.h"
+#include "model/network.h"
 #include "model/runtime.h"
 
 // Single values and how people write them. Parsing says what is wrong with a text; whether a value
@@ -77,6 +78,20 @@ template <>
 struct Scalar<model::AllowedConnection> {
   static std::string text(const model::AllowedConnection& value);
   static Result<model::AllowedConnection> parse(std::string_view text);
+};
+
+// "10.0.0.1"
+template <>
+struct Scalar<model::Ipv4> {
+  static std::string text(const model::Ipv4& value);
+  static Result<model::Ipv4> parse(std::string_view text);
+};
+
+// "10.0.0.0/16"
+template <>
+struct Scalar<model::Subnet> {
+  static std::string text(const model::Subnet& value);
+  static Result<model::Subnet> parse(std::string_view text);
 };
 
 // Words from elsewhere for what we call otherwise: {their word, ours}.

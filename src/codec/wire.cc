@@ -56,6 +56,25 @@ v1::InstanceSpec to_wire(const model::InstanceSpec& spec) {
   out.set_priority(spec.priority);
   out.set_uid(spec.uid);
   out.set_gid(spec.gid);
+  if (spec.network) write_json(*out.mutable_network(), *spec.network);
+  return out;
+}
+
+v1::SavedState to_wire(const model::SavedState& state) {
+  v1::SavedState out;
+  *out.mutable_key() = codec::to_wire(state.key);
+  out.set_generation(state.generation);
+  out.set_digest(state.digest);
+  out.set_content(state.content);
+  return out;
+}
+
+v1::NodeMeasurement to_wire(const model::NodeMeasurement& measurement) {
+  v1::NodeMeasurement out;
+  *out.mutable_traffic() = codec::to_wire(measurement.traffic);
+  for (const auto& partition : measurement.partitions) {
+    *out.add_partitions() = codec::to_wire(partition);
+  }
   return out;
 }
 
@@ -72,6 +91,9 @@ v1::ReportedStatus to_wire(const model::ReportedStatus& status) {
   out.set_finished(status.finished);
   out.set_stopping(status.stopping);
   if (status.usage != model::Usage{}) *out.mutable_usage() = codec::to_wire(status.usage);
+  if (status.footprint != model::Footprint{}) {
+    *out.mutable_footprint() = codec::to_wire(status.footprint);
+  }
   return out;
 }
 
@@ -109,8 +131,9 @@ Result<std::int64_t> integer_in(const Range& range, std::int64_t value, const Pa
 
 // By the rules of manifests: what was written as a record has passed them before.
 template <class T>
-Result<T> document_of(const std::string& json, const Path& at) {
-  if (json.size() > WireLimits::kDocumentBytesMax) return wrong(at, "is too long");
+Result<T> document_of(const std::string& json, const Path& at,
+                      std::size_t bytes_max = WireLimits::kDocumentBytesMax) {
+  if (json.size() > bytes_max) return wrong(at, "is too long");
   const auto tree = read_json(json);
   if (!tree) return wrong(at, tree.error().message);
   Notes notes;
@@ -138,6 +161,45 @@ Result<model::InstanceKey> read(const v1::InstanceKey& key, const Path& at) {
 Result<model::Usage> read(const v1::Usage& usage, const Path& at) {
   return model::Usage{Dmips(TRY(integer_in(kDmips, usage.cpu(), Path(at, "cpu")))),
                       Bytes(TRY(integer_in(kBytes, usage.ram(), Path(at, "ram"))))};
+}
+
+Result<model::Traffic> read(const v1::Traffic& traffic, const Path& at) {
+  model::Traffic out;
+  out.received = TRY(integer_in(kBytes, traffic.received(), Path(at, "received")));
+  out.sent = TRY(integer_in(kBytes, traffic.sent(), Path(at, "sent")));
+  return out;
+}
+
+Result<Bytes> read_bytes(std::int64_t bytes, const Path& at) {
+  return Bytes(TRY(integer_in(kBytes, bytes, at)));
+}
+
+Result<model::PartitionUsage> read(const v1::PartitionUsage& partition, const Path& at) {
+  model::PartitionUsage out;
+  out.name = TRY(text_by(Name{}, partition.name(), Path(at, "name")));
+  out.size = TRY(read_bytes(partition.size(), Path(at, "size")));
+  out.used = TRY(read_bytes(partition.used(), Path(at, "used")));
+  return out;
+}
+
+Result<model::Footprint> read(const v1::Footprint& footprint, const Path& at) {
+  model::Footprint out;
+  out.storage = TRY(read_bytes(footprint.storage(), Path(at, "storage")));
+  out.state = TRY(read_bytes(footprint.state(), Path(at, "state")));
+  out.traffic = TRY(read(footprint.traffic(), Path(at, "traffic")));
+  return out;
+}
+
+Result<model::SavedState> read(const v1::SavedState& state, const Path& at) {
+  if (state.content().size() > WireLimits::kStateBytesMax) {
+    return wrong(Path(at, "content"), "is too long");
+  }
+  model::SavedState out;
+  out.key = TRY(read(state.key(), Path(at, "key")));
+  out.generation = state.generation();
+  out.digest = TRY(text_by(Name{}, state.digest(), Path(at, "digest")));
+  out.content = state.content();
+  return out;
 }
 
 Result<model::Problem> read(const v1::Problem& problem, const Path& at) {
@@ -184,6 +246,9 @@ Result<model::InstanceSpec> read(const v1::InstanceSpec& spec, const Path& at) {
   out.priority = TRY(integer_in(kPriority, spec.priority(), Path(at, "priority")));
   out.uid = spec.uid();
   out.gid = spec.gid();
+  if (!spec.network().empty()) {
+    out.network = TRY(document_of<model::InstanceNetwork>(spec.network(), Path(at, "network")));
+  }
   TRY(check_whole(out, at));
   return out;
 }
@@ -200,6 +265,7 @@ Result<model::ReportedStatus> read(const v1::ReportedStatus& status, const Path&
   out.finished = status.finished();
   out.stopping = status.stopping();
   out.usage = TRY(read(status.usage(), Path(at, "usage")));
+  out.footprint = TRY(read(status.footprint(), Path(at, "footprint")));
   if (status.has_exit_code()) out.exit_code = status.exit_code();
   return out;
 }
@@ -215,6 +281,14 @@ Result<std::vector<T>> read_all(const List& list, const Path& at) {
   for (int i = 0; i < list.size(); ++i) {
     out.push_back(TRY(read(list[i], Path(at, static_cast<std::size_t>(i)))));
   }
+  return out;
+}
+
+Result<model::NodeMeasurement> read(const v1::NodeMeasurement& measurement, const Path& at) {
+  model::NodeMeasurement out;
+  out.traffic = TRY(read(measurement.traffic(), Path(at, "traffic")));
+  out.partitions =
+      TRY(read_all<model::PartitionUsage>(measurement.partitions(), Path(at, "partitions")));
   return out;
 }
 
@@ -244,6 +318,29 @@ v1::Usage to_wire(const model::Usage& usage) {
   return out;
 }
 
+v1::Traffic to_wire(const model::Traffic& traffic) {
+  v1::Traffic out;
+  out.set_received(traffic.received);
+  out.set_sent(traffic.sent);
+  return out;
+}
+
+v1::PartitionUsage to_wire(const model::PartitionUsage& partition) {
+  v1::PartitionUsage out;
+  out.set_name(partition.name);
+  out.set_size(partition.size.count());
+  out.set_used(partition.used.count());
+  return out;
+}
+
+v1::Footprint to_wire(const model::Footprint& footprint) {
+  v1::Footprint out;
+  out.set_storage(footprint.storage.count());
+  out.set_state(footprint.state.count());
+  *out.mutable_traffic() = to_wire(footprint.traffic);
+  return out;
+}
+
 v1::Problem to_wire(const model::Problem& problem) {
   v1::Problem out;
   out.set_reason(for_people(problem.reason));
@@ -269,6 +366,8 @@ v1::Command to_wire(const model::Command& command) {
   for (const auto& key : command.stop) *out.add_stop() = to_wire(key);
   for (const auto& key : command.keep) *out.add_keep() = to_wire(key);
   out.set_report_fully(command.report_fully);
+  if (command.network) write_json(*out.mutable_network(), *command.network);
+  for (const auto& state : command.states) *out.add_states() = to_wire(state);
   return out;
 }
 
@@ -282,6 +381,8 @@ v1::Report to_wire(const model::Report& report) {
   if (report.usage) *out.mutable_usage() = to_wire(*report.usage);
   for (const auto& status : report.instances) *out.add_instances() = to_wire(status);
   for (const auto& key : report.gone) *out.add_gone() = to_wire(key);
+  if (report.measurement) *out.mutable_measurement() = to_wire(*report.measurement);
+  for (const auto& state : report.states) *out.add_states() = to_wire(state);
   return out;
 }
 
@@ -298,7 +399,12 @@ Result<model::Command> from_wire(const v1::Command& command) {
   out.run = TRY(read_all<model::InstanceSpec>(command.run(), Path(top, "run")));
   out.stop = TRY(read_all<model::InstanceKey>(command.stop(), Path(top, "stop")));
   out.keep = TRY(read_all<model::InstanceKey>(command.keep(), Path(top, "keep")));
+  out.states = TRY(read_all<model::SavedState>(command.states(), Path(top, "states")));
   out.report_fully = command.report_fully();
+  if (!command.network().empty()) {
+    out.network = TRY(document_of<model::NodeNetwork>(command.network(), Path(top, "network"),
+                                                      WireLimits::kNetworkBytesMax));
+  }
   if (command.has_base()) out.base = read(command.base());
   return out;
 }
@@ -312,6 +418,10 @@ Result<model::Report> from_wire(const v1::Report& report) {
   out.full = report.full();
   out.instances = TRY(read_all<model::ReportedStatus>(report.instances(), Path(top, "instances")));
   out.gone = TRY(read_all<model::InstanceKey>(report.gone(), Path(top, "gone")));
+  out.states = TRY(read_all<model::SavedState>(report.states(), Path(top, "states")));
+  if (report.has_measurement()) {
+    out.measurement = TRY(read(report.measurement(), Path(top, "measurement")));
+  }
   if (!report.node().empty()) out.node = TRY(read_node(report.node(), Path(top, "node")));
   if (report.has_usage()) out.usage = TRY(read(report.usage(), Path(top, "usage")));
   return out;

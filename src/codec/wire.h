@@ -16,6 +16,8 @@ namespace berth::codec {
 struct WireLimits {
   static constexpr int kInstancesMax = 100'000;              // of each list
   static constexpr std::size_t kDocumentBytesMax = 1 << 20;  // an item, a node
+  static constexpr std::size_t kNetworkBytesMax = 2 << 20;   // what a node knows of networks
+  static constexpr std::size_t kStateBytesMax = 2 << 20;     // the state of an instance
   static constexpr std::size_t kTextBytesMax = 4096;         // a problem
 };
 
@@ -23,6 +25,9 @@ v1::Command to_wire(const model::Command& command);
 v1::Report to_wire(const model::Report& report);
 v1::InstanceKey to_wire(const model::InstanceKey& key);
 v1::Usage to_wire(const model::Usage& usage);
+v1::Traffic to_wire(const model::Traffic& traffic);
+v1::PartitionUsage to_wire(const model::PartitionUsage& partition);
+v1::Footprint to_wire(const model::Footprint& footprint);
 v1::Problem to_wire(const model::Problem& problem);
 v1::InstanceState to_wire(model::InstanceState state);
 

@@ -22,6 +22,8 @@ class ArbitraryMessages {
     command.stop = keys();
     if (!command.base) command.keep = keys();
     command.report_fully = below(2) == 0;
+    if (below(2) == 0) command.network = fields_.make<model::NodeNetwork>();
+    command.states = states();
     return command;
   }
 
@@ -35,6 +37,8 @@ class ArbitraryMessages {
     if (below(2) == 0) report.usage = fields_.make<model::Usage>();
     for (auto i = below(4); i > 0; --i) report.instances.push_back(status());
     report.gone = keys();
+    if (below(2) == 0) report.measurement = measurement();
+    report.states = states();
     return report;
   }
 
@@ -47,6 +51,25 @@ class ArbitraryMessages {
     std::vector<model::InstanceKey> keys(below(4));
     for (auto& key : keys) key = fields_.make<model::InstanceKey>();
     return keys;
+  }
+
+  std::int64_t bytes() { return static_cast<std::int64_t>(below(1'000'000)); }
+
+  model::Traffic traffic() { return {bytes(), bytes()}; }
+
+  model::NodeMeasurement measurement() {
+    model::NodeMeasurement measurement{traffic(), {}};
+    if (below(2) == 0) measurement.partitions = {{"storage", Bytes(bytes()), Bytes(bytes())}};
+    return measurement;
+  }
+
+  std::vector<model::SavedState> states() {
+    std::vector<model::SavedState> states(below(3));
+    for (auto& state : states) {
+      state = {fields_.make<model::InstanceKey>(), fields_.random().next(), "0a1b",
+               std::string("any\0\xFF of bytes", 14)};
+    }
+    return states;
   }
 
   model::InstanceSpec spec() {
@@ -80,6 +103,7 @@ class ArbitraryMessages {
     status.finished = below(2) == 0;
     status.stopping = below(2) == 0;
     if (below(2) == 0) status.usage = fields_.make<model::Usage>();
+    if (below(2) == 0) status.footprint = {Bytes(bytes()), Bytes(bytes()), traffic()};
     return status;
   }
 
@@ -143,7 +167,8 @@ TEST(Wire, KeepsEveryFieldOfAStatus) {
                               .restarts = 4,
                               .finished = true,
                               .stopping = true,
-                              .usage = {Dmips(5), Bytes(6)}});
+                              .usage = {Dmips(5), Bytes(6)},
+                              .footprint = {Bytes(7), Bytes(8), {9, 10}}});
   EXPECT_EQ(from_wire(to_wire(report)).value(), report);
 }
 

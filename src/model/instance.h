@@ -8,6 +8,7 @@
 #include "model/ids.h"
 #include "model/item.h"
 #include "model/names.h"
+#include "model/network.h"
 #include "model/node.h"
 
 namespace berth::model {
@@ -33,6 +34,15 @@ struct Problem {
   friend bool operator==(const Problem&, const Problem&) = default;
 };
 
+// What is measured of an instance beside cpu and ram; traffic is averaged.
+struct Footprint {
+  Bytes storage;
+  Bytes state;
+  Traffic traffic;
+
+  friend bool operator==(const Footprint&, const Footprint&) = default;
+};
+
 // What an agent reports of one instance it runs.
 struct ReportedStatus {
   InstanceKey key;
@@ -46,6 +56,7 @@ struct ReportedStatus {
   bool finished = false;  // its restart policy says that it is done
   bool stopping = false;  // no longer wanted; listed until it is really gone
   Usage usage;
+  Footprint footprint;
 
   friend bool operator==(const ReportedStatus&, const ReportedStatus&) = default;
 };
@@ -74,8 +85,20 @@ struct InstanceSpec {
   std::int64_t priority = 0;
   std::uint32_t uid = 0;
   std::uint32_t gid = 0;
+  std::optional<InstanceNetwork> network;  // nullopt: it uses the network of its node
 
   friend bool operator==(const InstanceSpec&, const InstanceSpec&) = default;
+};
+
+// The state of an instance: what it has written to its state directory. It goes with the instance
+// to its next node. The generation grows each time that the controller keeps a new one.
+struct SavedState {
+  InstanceKey key;
+  std::uint64_t generation = 0;
+  std::string digest;  // SHA-256 of the content, in hex
+  std::string content;
+
+  friend bool operator==(const SavedState&, const SavedState&) = default;
 };
 
 // Whether going from one spec to the other needs a restart. Priority, quotas of bookkeeping and the

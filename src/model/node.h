@@ -11,6 +11,7 @@
 #include "model/ids.h"
 #include "model/item.h"
 #include "model/names.h"
+#include "model/network.h"
 #include "model/runtime.h"
 
 namespace berth::model {
@@ -38,6 +39,30 @@ struct Usage {
   friend bool operator==(const Usage&, const Usage&) = default;
 };
 
+// Bytes per second.
+struct Traffic {
+  std::int64_t received = 0;
+  std::int64_t sent = 0;
+
+  friend bool operator==(const Traffic&, const Traffic&) = default;
+};
+
+struct PartitionUsage {
+  std::string name;  // "storage", "state"
+  Bytes size;
+  Bytes used;
+
+  friend bool operator==(const PartitionUsage&, const PartitionUsage&) = default;
+};
+
+// What is measured of a node beside cpu and ram, averaged.
+struct NodeMeasurement {
+  Traffic traffic;
+  std::vector<PartitionUsage> partitions;
+
+  friend bool operator==(const NodeMeasurement&, const NodeMeasurement&) = default;
+};
+
 // Where storage and state of instances are kept; no size = not limited.
 struct Partitions {
   std::optional<Bytes> storage;
@@ -59,6 +84,7 @@ struct SharedResource {
 struct NodeInfo {
   std::string type;
   NodeState state = NodeState::Provisioned;
+  std::optional<Ipv4> address;  // for the tunnels of networks; nullopt: instances have none here
   Usage capacity;
   Partitions partitions;
   std::vector<SharedResource> shared_resources;

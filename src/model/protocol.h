@@ -7,6 +7,7 @@
 
 #include "model/ids.h"
 #include "model/instance.h"
+#include "model/network.h"
 #include "model/node.h"
 
 // What controller and agents say to each other. Numbers make every message safe to lose, repeat
@@ -33,6 +34,8 @@ struct Command {
   std::vector<InstanceKey> stop;
   std::vector<InstanceKey> keep;  // full only: not listed above, and yet to go on as it was told
   bool report_fully = false;      // answer with a full report
+  std::optional<NodeNetwork> network;  // always in a full one; in others when it changed
+  std::vector<SavedState> states;      // of instances that come from another node
 
   friend bool operator==(const Command&, const Command&) = default;
 };
@@ -49,13 +52,16 @@ struct Report {
   std::optional<Usage> usage;    // measured total of the node
   std::vector<ReportedStatus> instances;
   std::vector<InstanceKey> gone;  // partial only: no longer there
+  std::optional<NodeMeasurement> measurement;
+  std::vector<SavedState> states;  // those that changed; their generation means nothing
 
   friend bool operator==(const Report&, const Report&) = default;
 };
 
 // A heartbeat repeats the last revision; anything else must be new to count.
 inline bool is_heartbeat(const Report& report) {
-  return !report.full && !report.node && report.instances.empty() && report.gone.empty();
+  return !report.full && !report.node && report.instances.empty() && report.gone.empty() &&
+         report.states.empty();
 }
 
 }  // namespace berth::model

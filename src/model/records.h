@@ -4,8 +4,10 @@
 #include <optional>
 #include <string>
 
+#include "base/time.h"
 #include "model/ids.h"
 #include "model/instance.h"
+#include "model/network.h"
 #include "model/node.h"
 #include "model/protocol.h"
 
@@ -54,6 +56,8 @@ struct InstanceRecord {
   bool preinstalled = false;  // a component that was there before anybody asked for it
   std::uint32_t uid = 0;
   std::uint32_t gid = 0;
+  std::optional<Ipv4> address;  // in the network of its owner
+  Duration kept_for{};          // of a cached one: how long until it is deleted
 
   friend bool operator==(const InstanceRecord&, const InstanceRecord&) = default;
 };
@@ -92,6 +96,47 @@ struct FreedIdRecord {
   std::uint32_t id = 0;
 
   friend bool operator==(const FreedIdRecord&, const FreedIdRecord&) = default;
+};
+
+// The network that the instances of an owner share.
+struct NetworkRecord {
+  OwnerId owner;
+  std::uint32_t vxlan = 0;
+  Subnet subnet;
+  std::uint32_t next_host = 1;  // addresses from here on have never been given away
+
+  friend bool operator==(const NetworkRecord&, const NetworkRecord&) = default;
+};
+
+// The address that a node has in a network.
+struct NodeAddressRecord {
+  OwnerId owner;
+  NodeId node;
+  Ipv4 address;
+
+  friend bool operator==(const NodeAddressRecord&, const NodeAddressRecord&) = default;
+};
+
+// An address given back, in the order of giving back, so that the longest-free is taken first.
+struct FreedAddressRecord {
+  OwnerId owner;
+  std::uint64_t sequence = 0;
+  Ipv4 address;
+
+  friend bool operator==(const FreedAddressRecord&, const FreedAddressRecord&) = default;
+};
+
+// A change of an item's version for a subject, until all of its instances are well, or have gone
+// back.
+struct RolloutRecord {
+  ItemId item;
+  SubjectId subject;
+  std::string from;
+  std::string to;
+  bool allow_partial = false;     // keep what works
+  std::optional<Problem> failed;  // why `from` runs again, although `to` is asked for
+
+  friend bool operator==(const RolloutRecord&, const RolloutRecord&) = default;
 };
 
 // The controller's counters. `revision` grows with every durable change and numbers the commands.
