@@ -30,7 +30,10 @@ Effects Agent::step(Time now, std::span<const Event> batch) {
   if (given_up || (was_awaited && !runtimes_.is_awaited())) touch_all_waiting();
   for (const model::InstanceKey& key : alarms_.take_due(now)) touched_.insert(key);
   while (!touched_.empty()) {
-    for (const model::InstanceKey& key : take_touched_in_scheduling_order()) decide(context, key);
+    const auto keys = take_touched_in_scheduling_order();
+    // All stops before the first start: who waits for whom must be known by then.
+    for (const model::InstanceKey& key : keys) advance(context, key);
+    for (const model::InstanceKey& key : keys) decide(context, key);
   }
   if (auto report = reporter_.report(context, wanted_.acted())) {
     effects.reports.push_back(std::move(*report));
@@ -82,6 +85,7 @@ std::string Agent::objection(const model::Command& command) const {
 
 void Agent::record(const Context& context, const NodeObserved& event) {
   reporter_.observed(event.info);
+  shared_.observe(event.info);
   for (const model::RuntimeId& runtime : runtimes_.observe(context, event.info)) {
     touch_waiting_for(runtime);
   }
@@ -160,17 +164,25 @@ std::vector<model::InstanceKey> Agent::take_touched_in_scheduling_order() {
 
 // --- Decisions ---------------------------------------------------------------------------------
 
+void Agent::advance(const Context& context, const model::InstanceKey& key) {
+  const auto found = instances_.find(key);
+  if (found == instances_.end()) return;
+  found->second.advance(context, wanted_.find(key));
+  watch_leftover(key, found->second.is_leftover());
+  watch_shared(key, found->second);
+}
+
 void Agent::decide(const Context& context, const model::InstanceKey& key) {
   const auto found = instances_.find(key);
   if (found == instances_.end()) return;
   Instance& instance = found->second;
   const model::WantedRecord* wanted = wanted_.find(key);
 
-  instance.advance(context, wanted);
   settle(context, key, instance);
-  watch_leftover(key, wanted == nullptr && instance.is_leftover());
   waiting_.set(key, std::nullopt);
   if (instance.wants_start(context.now, wanted)) try_start(context, key, instance);
+
+  watch_shared(key, instance);
 
   reporter_.show(key, instance.status(wanted));
   alarms_.set(key, instance.due(context.now));
@@ -195,10 +207,17 @@ void Agent::try_start(const Context& context, const model::InstanceKey& key, Ins
   const auto before =
       wanted_.is_restored(wanted) ? Runtimes::Before::MayHaveRun : Runtimes::Before::CannotHaveRun;
   const auto admission = runtimes_.admit(wanted.spec, before);
-  const bool has_room = wanted_.is_restored(wanted) || leftovers_.empty();
-  if (admission.granted && has_room) return instance.start(context, wanted);
+  if (admission.granted && has_room(wanted)) return instance.start(context, wanted);
   instance.refuse(context, admission.refusal);
   waiting_.set(key, wanted.spec.runtime);
+}
+
+// What was told to run before this life of the agent has its room; but what it shares with others
+// may have been promised to it while they still ran.
+bool Agent::has_room(const model::WantedRecord& wanted) const {
+  const bool alone = wanted.spec.item.shared_resources.empty();
+  if (!leftovers_.empty() && !(alone && wanted_.is_restored(wanted))) return false;
+  return !shared_.must_wait(wanted.spec);
 }
 
 void Agent::watch_leftover(const model::InstanceKey& key, bool is_leftover) {
@@ -207,6 +226,12 @@ void Agent::watch_leftover(const model::InstanceKey& key, bool is_leftover) {
   } else if (leftovers_.erase(key) > 0 && leftovers_.empty()) {
     touch_all_waiting();
   }
+}
+
+void Agent::watch_shared(const model::InstanceKey& key, const Instance& instance) {
+  const bool released = shared_.set(key, instance.held(Instance::Which::All),
+                                    instance.held(Instance::Which::Stopping));
+  if (released) touch_all_waiting();
 }
 
 std::optional<Time> Agent::wake_at() const {

@@ -12,6 +12,7 @@
 #include "agent/instance.h"
 #include "agent/reporter.h"
 #include "agent/runtimes.h"
+#include "agent/shared_use.h"
 #include "agent/waiting.h"
 #include "agent/wanted.h"
 #include "base/time.h"
@@ -54,11 +55,14 @@ class Agent {
   void touch_all_waiting();
 
   std::vector<model::InstanceKey> take_touched_in_scheduling_order();
+  void advance(const Context& context, const model::InstanceKey& key);
   void decide(const Context& context, const model::InstanceKey& key);
   void settle(const Context& context, const model::InstanceKey& key, Instance& instance);
   void try_start(const Context& context, const model::InstanceKey& key, Instance& instance);
 
+  bool has_room(const model::WantedRecord& wanted) const;
   void watch_leftover(const model::InstanceKey& key, bool is_leftover);
+  void watch_shared(const model::InstanceKey& key, const Instance& instance);
 
   std::optional<Time> wake_at() const;
 
@@ -73,6 +77,7 @@ class Agent {
   // Runs of an earlier life that are being stopped. What was told to run since then may have been
   // promised their room, and waits for it.
   std::set<model::InstanceKey> leftovers_;
+  SharedUse shared_;
 };
 
 }  // namespace berth::agent

@@ -46,6 +46,14 @@ class SpecBuilder {
     spec_.item.health = model::HealthCheck{model::TcpCheck{80}, period, failures};
     return *this;
   }
+  SpecBuilder& holding(const std::string& resource) {
+    spec_.item.shared_resources.push_back(resource);
+    return *this;
+  }
+  SpecBuilder& env(const std::string& name, const std::string& value) {
+    spec_.item.env[name] = value;
+    return *this;
+  }
   SpecBuilder& tolerates(model::Toleration toleration) {
     spec_.item.tolerates.insert(toleration);
     return *this;

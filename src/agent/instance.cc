@@ -24,6 +24,11 @@ bool is_the_wanted(const Run& run, const model::WantedRecord& wanted) {
          run.version == wanted.spec.item.version;
 }
 
+std::set<std::string> taken_by(const model::Item& item) {
+  if (item.skip_resource_limits) return {};
+  return {item.shared_resources.begin(), item.shared_resources.end()};
+}
+
 // A component that was there before anybody asked for it is not ours to stop. One that carries a
 // generation was told to run once, in an earlier life of the agent perhaps, and is no longer.
 bool is_left_alone(const Run& run) {
@@ -145,6 +150,7 @@ void Instance::adopt(const Context& context, const model::WantedRecord& wanted) 
     if (wanted.finished || run.phase != Run::Phase::Running || !run.is_found()) continue;
     if (current(wanted) != nullptr || !is_the_wanted(run, wanted)) continue;
     run.serves = wanted.generation;
+    run.holds = taken_by(wanted.spec.item);
     restart_at_.reset();
     problem_.reset();
     refusal_.reset();
@@ -240,6 +246,7 @@ void Instance::start(const Context& context, const model::WantedRecord& wanted) 
   run.type = wanted.spec.item.type;
   run.version = wanted.spec.item.version;
   run.serves = wanted.generation;
+  run.holds = taken_by(wanted.spec.item);
   run.overdue = context.now + context.config.action_timeout;
   context.act(Start{wanted.spec, id});
 }
@@ -263,6 +270,15 @@ bool Instance::is_leftover() const {
   return std::any_of(runs_.begin(), runs_.end(), [](const auto& entry) {
     return entry.second.is_found() && entry.second.phase == Run::Phase::Stopping;
   });
+}
+
+std::set<std::string> Instance::held(Which which) const {
+  std::set<std::string> held;
+  for (const auto& [id, run] : runs_) {
+    if (which == Which::Stopping && run.phase != Run::Phase::Stopping) continue;
+    held.insert(run.holds.begin(), run.holds.end());
+  }
+  return held;
 }
 
 std::optional<model::ReportedStatus> Instance::status(const model::WantedRecord* wanted) const {

@@ -56,6 +56,9 @@ class Instance {
   bool is_running() const { return !runs_.empty(); }
   // A run of an earlier life is being stopped: nobody was told yet that it is there.
   bool is_leftover() const;
+  // The shared resources that its runs hold; or only those runs that are being stopped.
+  enum class Which { All, Stopping };
+  std::set<std::string> held(Which which) const;
   std::optional<model::ReportedStatus> status(const model::WantedRecord* wanted) const;
   std::optional<Time> due(Time now) const;
 

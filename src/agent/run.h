@@ -1,6 +1,7 @@
 #pragma once
 
 #include <optional>
+#include <set>
 #include <string>
 
 #include "agent/events.h"
@@ -28,6 +29,7 @@ struct Run {
   std::optional<Cause> blamed_for;  // stopping: what its end is called; nullopt: just not wanted
   std::optional<Health> health;     // running for an item that has a check
   std::optional<Time> active_since;
+  std::set<std::string> holds;  // shared resources; of a found run that nobody wants: not known
 
   bool is_found() const { return serves == model::CommandNumber{}; }
 };

@@ -196,6 +196,10 @@ control::Event Workload::remove_an_old_version() {
 
 control::Event Workload::cordon_a_node() {
   const model::NodeId& node = draw_one(random_, cluster_.nodes).id;
+  if (draw_percent(random_, 25)) {
+    // Over before the checkers expect rest.
+    return control::DrainCall{++last_call_, node, "maintenance", Duration(2s)};
+  }
   const auto scheduling =
       draw_percent(random_, 40) ? control::Scheduling::Cordoned : control::Scheduling::Allowed;
   return control::CordonCall{++last_call_, node, scheduling};

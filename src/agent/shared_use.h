@@ -1,0 +1,80 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "model/instance.h"
+#include "model/node.h"
+
+namespace berth::agent {
+
+// Who on this node holds which shared resource. The controller gives a resource to another only
+// when it knows of the end of the one before, but it knows items, not runs: after an item was
+// edited the run of its former edition may still hold what the new one does not ask for.
+class SharedUse {
+ public:
+  void observe(const model::NodeInfo& node) {
+    counts_.clear();
+    for (const model::SharedResource& resource : node.shared_resources) {
+      counts_[resource.name] = resource.count;
+    }
+  }
+
+  // What the runs of an instance hold, and what those of them hold that are being stopped. Says
+  // whether one that was being stopped has let go of something.
+  bool set(const model::InstanceKey& key, std::set<std::string> held,
+           std::set<std::string> let_go) {
+    const auto before = leaving_.find(key);
+    const bool released = before != leaving_.end() && before->second != let_go;
+    replace(held_, holders_, key, std::move(held));
+    replace(leaving_, leavers_, key, std::move(let_go));
+    return released;
+  }
+
+  // Whether something that the instance needs is taken as often as it is there, and somebody is
+  // about to give it back.
+  bool must_wait(const model::InstanceSpec& spec) const {
+    if (spec.item.skip_resource_limits) return false;
+    for (const std::string& resource : spec.item.shared_resources) {
+      const auto count = counts_.find(resource);
+      if (count == counts_.end() || count->second == 0) continue;
+      if (others(holders_, resource, spec.key) >= count->second &&
+          others(leavers_, resource, spec.key) > 0) {
+        return true;
+      }
+    }
+    return false;
+  }
+
+ private:
+  using ByInstance = std::map<model::InstanceKey, std::set<std::string>>;
+  using ByResource = std::map<std::string, std::set<model::InstanceKey>>;
+
+  static void replace(ByInstance& of, ByResource& who, const model::InstanceKey& key,
+                      std::set<std::string> resources) {
+    if (const auto before = of.find(key); before != of.end()) {
+      for (const std::string& resource : before->second) who[resource].erase(key);
+      of.erase(before);
+    }
+    if (resources.empty()) return;
+    for (const std::string& resource : resources) who[resource].insert(key);
+    of.emplace(key, std::move(resources));
+  }
+
+  static std::size_t others(const ByResource& who, const std::string& resource,
+                            const model::InstanceKey& key) {
+    const auto found = who.find(resource);
+    return found == who.end() ? 0 : found->second.size() - found->second.count(key);
+  }
+
+  std::map<std::string, std::uint32_t> counts_;  // 0: any number
+  ByInstance held_;
+  ByInstance leaving_;
+  ByResource holders_;
+  ByResource leavers_;
+};
+
+}  // namespace berth::agent
