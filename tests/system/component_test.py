@@ -138,6 +138,14 @@ class Components(SystemTest):
                 missed.append(point)
         self.assertEqual(missed, [], "points that are listed and never passed")
 
+    def again_and_again_on_the_way_back(self):
+        self.ask_for("v1")
+        self.wait_for_version("v1")
+        self.old = "v1"
+        self.assertTrue(self.update_dies("v2", ["switched", "link-made", "rolled-back", "link-made", "discarded"]))
+        self.start_agent()
+        self.wait_for_version("v2")
+
     # --- Failing.
 
     def a_failed_update_leaves_the_old_version_which_can_be_asked_for_again(self):
@@ -199,6 +207,9 @@ class Rootfs(Components):
     def test_a_failed_update_leaves_the_old_version_which_can_be_asked_for_again(self):
         self.a_failed_update_leaves_the_old_version_which_can_be_asked_for_again()
 
+    def test_the_agent_is_killed_again_and_again_on_the_way_back(self):
+        self.again_and_again_on_the_way_back()
+
     def test_what_was_preinstalled_is_adopted_and_updated(self):
         self.what_was_preinstalled_is_adopted_and_updated()
 
@@ -223,6 +234,9 @@ class Boot(Components):
 
     def test_the_agent_is_killed_at_every_point_of_an_update(self):
         self.through_every_crash_point()
+
+    def test_the_agent_is_killed_again_and_again_on_the_way_back(self):
+        self.again_and_again_on_the_way_back()
 
     def test_what_was_preinstalled_is_adopted_and_updated(self):
         self.what_was_preinstalled_is_adopted_and_updated()
