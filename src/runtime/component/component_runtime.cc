@@ -8,6 +8,7 @@
 #include <system_error>
 
 #include "base/check.h"
+#include "runtime/command.h"
 #include "runtime/component/boot_medium.h"
 #include "runtime/component/confirmation.h"
 #include "runtime/component/crash_points.h"
@@ -65,6 +66,11 @@ CrashPoint done(Step step) {
   return CrashPoint::Discarded;
 }
 
+bool is_program(const std::string& name) {
+  const bool is_path = name.find('/') != std::string::npos;
+  return is_path ? ::access(name.c_str(), X_OK) == 0 : !find_program(name).empty();
+}
+
 bool is_preinstalled(const Component& component) { return component.found.run == model::RunId{}; }
 
 std::optional<Component> copy_of(const Component* component) {
@@ -111,6 +117,9 @@ std::string ComponentRuntime::why_not_ready() {
   if (!loaded) return loaded.error().message;
   if (::access(directory_.c_str(), W_OK | X_OK) != 0) {
     return fmt::format("cannot write to {}: {}", directory_.string(), std::strerror(errno));
+  }
+  if (!config_.confirm.empty() && !is_program(config_.confirm.front())) {
+    return fmt::format("{}, which confirms updates, cannot be run", config_.confirm.front());
   }
   return medium_->why_not_ready();
 }

@@ -160,6 +160,18 @@ TEST_P(ComponentConformance, IsReadyOnceProbedAndHasRoomForOne) {
   EXPECT_NE(probed.platform.arch, "");
 }
 
+TEST_P(ComponentConformance, SaysWhyNothingCanBeInstalledHere) {
+  confirm_by({"/no/such/program"});
+  EXPECT_EQ(runtime().probe().ready, model::Readiness::NotReady);
+  EXPECT_EQ(runtime().probe().message, "/no/such/program, which confirms updates, cannot be run");
+  config_.components.directory = "/proc/components";
+  open(GetParam());
+  EXPECT_EQ(runtime().probe().ready, model::Readiness::NotReady);
+  EXPECT_THAT(runtime().probe().message, HasSubstr("cannot make /proc/components"));
+  config_.components = {};
+  restart_agent();
+}
+
 TEST_P(ComponentConformance, InstallsAVersionAndListsIt) {
   start(version("1"));
   EXPECT_EQ(active(), "1");
@@ -560,6 +572,23 @@ TEST_F(FirmwareTest, AnActivationThatFailsIsReverted) {
                           config_.state_dir.string()});
   EXPECT_EQ(start_fails(with(image, "2"), 1).reason, "ActivationFailed");
   EXPECT_EQ(active(), "1");
+}
+
+TEST_F(FirmwareTest, ACommandThatHasBegunIsNotInterrupted) {
+  start(version("1"), 0);
+  stop(version("1"), 0);
+  auto image = firmware("2");
+  image.install =
+      shell({"cd \"$1\" && touch begun && while [ ! -e go ]; do sleep 0.05; done && "
+             "printf 2 > staged",
+             config_.state_dir.string()});
+  const auto spec = with(image, "2");
+  std::thread starting([&] { static_cast<void>(runtime().start(spec, run(1))); });
+  EXPECT_TRUE(eventually([&] { return std::filesystem::exists(config_.state_dir / "begun"); }));
+  runtime().leave();
+  write(config_.state_dir / "go", "");
+  starting.join();
+  EXPECT_EQ(active(), "2");
 }
 
 TEST_F(FirmwareTest, IfItCannotBeRevertedNoVersionIsBelievedToBeActive) {

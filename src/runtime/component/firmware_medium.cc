@@ -19,10 +19,12 @@ Started<std::string> FirmwareMedium::identify(const model::InstanceSpec& spec, c
   return fmt::format("{}", fmt::join(image->install, " "));
 }
 
+// Nobody who only wants something else interrupts what may be writing to a chip.
 Started<void> FirmwareMedium::write(const Job& job) {
   const auto* image = image_of<model::FirmwareImage>(job.spec);
   CHECK(image != nullptr, "only what was identified is written");
-  return run_tool(image->install, "InstallFailed", job.patience);
+  const Interrupt never;
+  return run_tool(image->install, "InstallFailed", {job.patience.deadline, never});
 }
 
 // That is the command's own business.
@@ -31,7 +33,8 @@ Started<void> FirmwareMedium::verify(const Job&) { return {}; }
 Started<void> FirmwareMedium::activate(const Job& job) {
   const auto* image = image_of<model::FirmwareImage>(job.spec);
   if (image->activate.empty()) return {};
-  return run_tool(image->activate, "ActivationFailed", job.patience);
+  const Interrupt never;
+  return run_tool(image->activate, "ActivationFailed", {job.patience.deadline, never});
 }
 
 Medium::RolledBack FirmwareMedium::roll_back(const SlotState& state) {
