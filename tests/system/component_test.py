@@ -164,19 +164,33 @@ class Components(SystemTest):
         self.ask_for("v2")
         self.wait_for_version("v2")
 
-    def what_was_preinstalled_is_adopted_and_updated(self):
+    def preinstall(self, name: str):
+        """As a factory does: version v1 of an item in slot a."""
         self.unit.agents["n1"].stop()
         self.image("v1")
         self.slots().mkdir(parents=True, exist_ok=True)
         self.install_by_hand("v1", self.slots() / "a")
         (self.slots() / "active").symlink_to("a")
         (self.slots() / "state.json").write_text(
-            '{"confirmed": "a", "slots": {"a": {"item": "os", "version": "v1"}}}')
+            json.dumps({"confirmed": "a", "slots": {"a": {"item": name, "version": "v1"}}}))
         self.start_agent()
+
+    def what_was_preinstalled_is_adopted_and_updated(self):
+        self.preinstall("os")
         self.wait_for_version("v1")
         self.assertEqual((self.status()["node"], self.status()["runtime"]), ("n1", self.runtime))
+        entered = self.unit.berth("exec", "os", "--", "true")
+        self.assertNotEqual(entered.returncode, 0)
+        self.assertIn("os/default/0 is a component", entered.stderr)
         self.ask_for("v2")
         self.wait_for_version("v2")
+
+    def what_was_preinstalled_makes_way_for_another_item(self):
+        self.preinstall("factory")
+        wait_until(lambda: [one["item"] for one in self.unit.instances()] == ["factory"], "what was preinstalled")
+        self.ask_for("v2")
+        self.wait_for_version("v2")
+        wait_until(lambda: [one["item"] for one in self.unit.instances()] == ["os"], "the one of the factory to go")
 
 
 class Rootfs(Components):
@@ -212,6 +226,9 @@ class Rootfs(Components):
 
     def test_what_was_preinstalled_is_adopted_and_updated(self):
         self.what_was_preinstalled_is_adopted_and_updated()
+
+    def test_what_was_preinstalled_makes_way_for_another_item(self):
+        self.what_was_preinstalled_makes_way_for_another_item()
 
 
 class Boot(Components):
