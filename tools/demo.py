@@ -32,7 +32,7 @@ def start(unit: Unit, containers: bool):
     print("Starting the control plane and three agents ...", flush=True)
     unit.start_control()
     dmips, memory = machine()
-    runtimes = "runc,process" if containers else "process"
+    runtimes = "runc,process,rootfs" if containers else "process,rootfs"
     for name, (percent, kind, resources) in NODES.items():
         unit.start_agent(name, "--node-type", kind, "--capacity-cpu", str(dmips * percent // 100),
                          "--capacity-ram", str(memory * percent // 100), "--runtimes", runtimes,
@@ -84,6 +84,7 @@ def main() -> int:
     try:
         if containers:
             unit.make_image()
+        unit.make_archive(ROOT / "examples" / "demo" / "os", "os-1.0.0.tar.gz")
         start(unit, containers)
         print()
         sys.stdout.flush()

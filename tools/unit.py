@@ -170,6 +170,12 @@ class Unit:
         if made.returncode != 0:
             raise Failure(f"the image could not be made: {made.stderr}")
 
+    def make_archive(self, tree: Path, name: str) -> Path:
+        """A root file system for components."""
+        archive = self.images / name
+        subprocess.run(["tar", "--create", "--gzip", "--file", archive, "--directory", tree, "."], check=True)
+        return archive
+
     # --- The end.
 
     def stop(self):

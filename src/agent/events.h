@@ -27,7 +27,8 @@ struct Config {
   Duration heartbeat = 2s;        // a report at least this often
   Duration stop_grace = 10s;      // between the polite and the final signal
   Duration action_timeout = 60s;  // a start or stop that says nothing for so long is tried again
-  std::size_t instances_max = 10'000;  // a command that wants more is not carried out
+  Duration component_start_timeout = 60s;  // the same of a component, which is installed first
+  std::size_t instances_max = 10'000;      // a command that wants more is not carried out
 };
 
 using model::RunId;

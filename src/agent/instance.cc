@@ -36,6 +36,11 @@ bool is_left_alone(const Run& run) {
          run.id.generation == model::CommandNumber{} && run.phase == Run::Phase::Running;
 }
 
+Duration start_timeout(const Config& config, model::ItemType type) {
+  const bool is_installed = type == model::ItemType::Component;
+  return is_installed ? config.component_start_timeout : config.action_timeout;
+}
+
 }  // namespace
 
 // --- Facts -------------------------------------------------------------------------------------
@@ -247,7 +252,7 @@ void Instance::start(const Context& context, const model::WantedRecord& wanted) 
   run.version = wanted.spec.item.version;
   run.serves = wanted.generation;
   run.holds = taken_by(wanted.spec.item);
-  run.overdue = context.now + context.config.action_timeout;
+  run.overdue = context.now + start_timeout(context.config, run.type);
   context.act(Start{wanted.spec, id});
 }
 

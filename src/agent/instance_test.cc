@@ -133,6 +133,38 @@ TEST(Start, AnUnansweredOneIsStoppedAndTriedAgain) {
   EXPECT_EQ(driver.started_run(), (RunId{number(1), 1}));
 }
 
+TEST(Start, AComponentMayTakeLongerBecauseItIsInstalledFirst) {
+  Config config = a_config();
+  config.component_start_timeout = 30min;
+  Driver driver = a_driver({a_runtime("rootfs")}, config);
+  driver.tell(a_full_command(1, {a_spec("os").type(model::ItemType::Component).on("rootfs")}));
+  driver.wait(30min - 1us);
+  EXPECT_TRUE(driver.actions<Stop>().empty());
+  EXPECT_EQ(driver.status("os").state, InstanceState::Activating);
+  driver.wait(1us);
+  EXPECT_EQ(driver.actions<Stop>().size(), 1U);
+}
+
+TEST(Start, AComponentThatCouldNotBeUpdatedCanGoBackToItsOldVersion) {
+  const auto os = [](const std::string& version) {
+    return a_spec("os").type(model::ItemType::Component).on("rootfs").version(version);
+  };
+  Driver driver = a_driver({a_runtime("rootfs")});
+  driver.tell(a_full_command(1, {os("1")}));
+  driver.tell(Started{key_of("os"), kFirst});
+  driver.tell(a_full_command(2, {os("2")}));
+  EXPECT_EQ(driver.actions<Stop>().size(), 1U);
+  driver.tell(Exited{key_of("os"), kFirst, 0});
+  driver.tell(StartFailed{key_of("os"), driver.started_run(), {"NotConfirmed", "1 is active"}});
+  EXPECT_EQ(driver.status("os").state, InstanceState::Failed);
+  EXPECT_EQ(driver.status("os").version, "2");
+  EXPECT_EQ(driver.status("os").problem.reason, "NotConfirmed");
+  driver.tell(a_full_command(3, {os("1")}));
+  driver.tell(Started{key_of("os"), driver.started_run()});
+  EXPECT_EQ(driver.status("os").state, InstanceState::Active);
+  EXPECT_EQ(driver.status("os").version, "1");
+}
+
 TEST(Stop, AnUnansweredOneIsSentAgain) {
   Driver driver = a_driver_running(a_spec("web"));
   driver.tell(a_full_command(2, {}));

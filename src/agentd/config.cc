@@ -65,8 +65,15 @@ Result<std::optional<Bytes>> optional_bytes(const Settings& settings, std::strin
 
 using RuntimeTypes = std::vector<model::RuntimeType>;
 
-constexpr std::array kOffered{model::RuntimeType::Runc, model::RuntimeType::Crun,
-                              model::RuntimeType::Process};
+constexpr std::array kOffered{model::RuntimeType::Runc,    model::RuntimeType::Crun,
+                              model::RuntimeType::Process, model::RuntimeType::Rootfs,
+                              model::RuntimeType::Boot,    model::RuntimeType::Firmware};
+
+std::string offered_names() {
+  std::vector<std::string_view> names;
+  for (const model::RuntimeType type : kOffered) names.push_back(model::to_string(type));
+  return fmt::format("{}", fmt::join(names, ", "));
+}
 
 template <class List>
 bool contains(const List& list, model::RuntimeType type) {
@@ -80,7 +87,7 @@ Result<std::optional<RuntimeTypes>> runtime_types(const Settings& settings) {
     const auto type = codec::Scalar<model::RuntimeType>::parse(name);
     if (!type) return settings.wrong("runtimes", type.error().message);
     if (!contains(kOffered, *type)) {
-      return settings.wrong("runtimes", name + " is none that this agent has: runc, crun, process");
+      return settings.wrong("runtimes", name + " is none that this agent has: " + offered_names());
     }
     if (contains(types, *type)) return settings.wrong("runtimes", name + " is named twice");
     types.push_back(*type);
@@ -117,6 +124,16 @@ Result<std::string> node_type(const Settings& settings) {
   return settings.text("node.type");
 }
 
+runtime::ComponentConfig components(const Settings& settings, Findings& findings) {
+  runtime::ComponentConfig config;
+  const std::string& directory = settings.text("components.dir");
+  if (!directory.empty()) config.directory = fs::absolute(directory);
+  config.confirm = settings.list("components.confirm");
+  config.confirm_timeout = findings.value(positive_duration(settings, "components.confirmTimeout"));
+  config.install_timeout = findings.value(positive_duration(settings, "components.installTimeout"));
+  return config;
+}
+
 // What `join` has written. A damaged file counts as none; the agent then says that it has no
 // server.
 std::map<std::string, std::string> joined_values(const fs::path& state_dir) {
@@ -142,7 +159,8 @@ std::vector<Setting> known_settings() {
       {"node.type", "type of this node, which NodeConfigs refer to", "generic"},
       {"state.dir", "where everything is kept", "/var/lib/berth-agent"},
       {"server", "the control plane, host:port; `berth-agent join` sets it", ""},
-      {"runtimes", "runtimes to offer, comma separated; else runc, crun, process if there", ""},
+      {"runtimes",
+       "runtimes to offer: runc, crun, process (those if there), rootfs, boot, firmware", ""},
       {"capacity.cpu", "DMIPS to offer; else cores x dmips.perCore", ""},
       {"capacity.ram", "memory to offer (4Gi); else all", ""},
       {"dmips.perCore", "what one core of this machine does", "10000"},
@@ -151,6 +169,10 @@ std::vector<Setting> known_settings() {
       {"sharedResources", "devices that instances share: gpu=2, can0", ""},
       {"shim", "program that watches over instances; else berth-shim beside this one", ""},
       {"images.dir", "where relative image references begin; else images in state.dir", ""},
+      {"components.dir", "where rootfs, boot and firmware are; else components in state.dir", ""},
+      {"components.confirm", "program, arguments, comma separated: exit 0 confirms an update", ""},
+      {"components.confirmTimeout", "an update not confirmed by then is rolled back", "2m"},
+      {"components.installTimeout", "how long writing or verifying an update may take", "30m"},
       {"heartbeat", "a report at least this often", "2s"},
       {"stopGrace", "between the polite and the final signal", "10s"},
       {"probe.period", "how often runtimes are tried", "10s"},
@@ -197,6 +219,7 @@ Result<Config> read_config(const Settings& settings) {
   config.stop_grace = findings.value(positive_duration(settings, "stopGrace"));
   config.probe_period = findings.value(positive_duration(settings, "probe.period"));
   config.measure_period = findings.value(positive_duration(settings, "measure.period"));
+  config.components = components(settings, findings);
   config.stop_instances_on_exit = settings.flag("stopInstancesOnExit");
   const std::string& shim = settings.text("shim");
   config.shim = shim.empty() ? own_directory() / "berth-shim" : fs::absolute(shim);

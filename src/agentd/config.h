@@ -11,6 +11,7 @@
 #include "base/result.h"
 #include "base/time.h"
 #include "model/node.h"
+#include "runtime/runtimes.h"
 #include "shell/log.h"
 #include "shell/settings.h"
 
@@ -39,6 +40,7 @@ struct Config {
   std::filesystem::path shim;
   std::filesystem::path image_dir;
   bool stop_instances_on_exit = false;
+  runtime::ComponentConfig components;
 };
 
 std::vector<shell::Setting> known_settings();

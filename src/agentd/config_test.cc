@@ -56,6 +56,18 @@ TEST_F(ConfigTest, SettingsAreReadAsPeopleWriteThem) {
   EXPECT_EQ(config->server, "h:7001");
 }
 
+TEST_F(ConfigTest, ComponentsAreOfferedWhereTheyAreConfigured) {
+  const auto config =
+      read({"--runtimes", "rootfs,boot,firmware", "--components-dir", "/slots",
+            "--components-confirm", "/bin/check, --now", "--components-confirm-timeout", "30s"});
+  ASSERT_TRUE(config) << config.error().message;
+  EXPECT_EQ(config->runtimes->size(), 3U);
+  EXPECT_EQ(config->components.directory, "/slots");
+  EXPECT_EQ(config->components.confirm, (std::vector<std::string>{"/bin/check", "--now"}));
+  EXPECT_EQ(config->components.confirm_timeout, 30s);
+  EXPECT_EQ(config->components.install_timeout, 30min);
+}
+
 TEST_F(ConfigTest, EveryWrongSettingIsNamed) {
   const auto config =
       read({"--node-name", "no spaces", "--runtimes", "docker", "--heartbeat", "0s",

@@ -34,6 +34,9 @@ agent::Config core_config(const Config& config) {
   core.boot_id = config.boot_id;
   core.heartbeat = config.heartbeat;
   core.stop_grace = config.stop_grace;
+  // Each step ends by itself; this is for one that does not.
+  core.component_start_timeout = 4 * config.components.install_timeout +
+                                 config.components.confirm_timeout + core.action_timeout;
   return core;
 }
 

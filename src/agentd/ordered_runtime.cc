@@ -22,7 +22,9 @@ bool is_in(const std::vector<model::FoundRun>& runs, const agent::Exited& exited
 OrderedRuntime::OrderedRuntime(const MakeRuntime& make, Tell tell)
     : tell_(std::move(tell)), runtime_(make(*this)) {
   CHECK(runtime_ != nullptr, "a runtime that was not made");
-  id_ = runtime_->describe().id;
+  const model::Runtime described = runtime_->describe();
+  id_ = described.id;
+  kind_ = model::kind_of(described.type);
 }
 
 void OrderedRuntime::list() {

@@ -26,6 +26,7 @@ class OrderedRuntime final : public runtime::RunListener {
 
   runtime::Runtime& runtime() { return *runtime_; }
   const model::RuntimeId& id() const { return id_; }
+  model::RuntimeKind kind() const { return kind_; }
 
   void list();
   void start(const agent::Start& start);
@@ -42,6 +43,7 @@ class OrderedRuntime final : public runtime::RunListener {
   std::vector<agent::Exited> held_back_;  // ends that came while it was listing
   std::unique_ptr<runtime::Runtime> runtime_;
   model::RuntimeId id_;
+  model::RuntimeKind kind_ = model::RuntimeKind::Container;
 };
 
 }  // namespace berth::agentd

@@ -1,5 +1,6 @@
 #include "agentd/performer.h"
 
+#include <algorithm>
 #include <string>
 #include <variant>
 
@@ -14,6 +15,12 @@ using shell::LogLevel;
 constexpr std::size_t kTasksMax = 100'000;
 constexpr std::size_t kCheckers = 2;
 
+std::size_t count_components(const Runtimes& runtimes) {
+  return static_cast<std::size_t>(std::count_if(
+      runtimes.begin(), runtimes.end(),
+      [](const auto& runtime) { return runtime->kind() == model::RuntimeKind::Component; }));
+}
+
 // The core hears nothing, and asks again after a while.
 void submit(shell::Workers& workers, const std::string& key, shell::Workers::Task task) {
   if (workers.submit(key, std::move(task))) return;
@@ -27,7 +34,10 @@ Performer::Performer(Runtimes& runtimes, CheckHealth check_health, Tell tell, st
       check_health_(std::move(check_health)),
       tell_(std::move(tell)),
       workers_(threads, kTasksMax),
-      checkers_(kCheckers, kTasksMax) {}
+      checkers_(kCheckers, kTasksMax) {
+  const std::size_t components = count_components(runtimes);
+  if (components > 0) installers_ = std::make_unique<shell::Workers>(components, kTasksMax);
+}
 
 void Performer::perform(const agent::Action& action) {
   std::visit([this](const auto& one) { begin(one); }, action);
@@ -41,8 +51,10 @@ void Performer::forget(const agent::Exited& exited) {
 }
 
 void Performer::stop() {
+  for (const auto& runtime : runtimes_) runtime->runtime().leave();
   checkers_.stop();
   workers_.stop();
+  if (installers_) installers_->stop();
 }
 
 OrderedRuntime* Performer::find(const model::RuntimeId& id) {
@@ -52,10 +64,14 @@ OrderedRuntime* Performer::find(const model::RuntimeId& id) {
   return nullptr;
 }
 
+shell::Workers& Performer::workers_for(const OrderedRuntime& runtime) {
+  return runtime.kind() == model::RuntimeKind::Component ? *installers_ : workers_;
+}
+
 void Performer::begin(const agent::ListRuns& list) {
   OrderedRuntime* runtime = find(list.runtime);
   if (runtime == nullptr) return;
-  submit(workers_, "runtime " + list.runtime.value(), [runtime] { runtime->list(); });
+  submit(workers_for(*runtime), "runtime " + list.runtime.value(), [runtime] { runtime->list(); });
 }
 
 void Performer::begin(const agent::Start& start) {
@@ -70,7 +86,7 @@ void Performer::begin(const agent::Start& start) {
     const std::lock_guard lock(mutex_);
     waiting_.insert(name);
   }
-  submit(workers_, model::to_string(start.spec.key), [this, runtime, start, name] {
+  submit(workers_for(*runtime), model::to_string(start.spec.key), [this, runtime, start, name] {
     if (!take_turn(name)) return;
     runtime->start(start);
     const std::lock_guard lock(mutex_);
@@ -99,7 +115,7 @@ void Performer::begin(const agent::Stop& stop) {
   // A start that takes long is told at once. Whether it had begun to listen is not known, so it is
   // told in its turn, too; a second end of a run does no harm.
   if (interrupts) submit(workers_, "stop " + model::to_string(stop.key), do_it);
-  submit(workers_, model::to_string(stop.key), do_it);
+  submit(workers_for(*runtime), model::to_string(stop.key), do_it);
 }
 
 void Performer::begin(const agent::CheckHealth& check) {

@@ -44,6 +44,7 @@ class Performer {
   bool take_turn(const Name& start);
 
   OrderedRuntime* find(const model::RuntimeId& id);
+  shell::Workers& workers_for(const OrderedRuntime& runtime);
 
   Runtimes& runtimes_;
   const CheckHealth check_health_;
@@ -52,6 +53,8 @@ class Performer {
   std::set<Name> waiting_;    // starts whose turn has not come, and that shall still be done
   std::set<Name> under_way_;  // starts that a runtime is busy with
   shell::Workers workers_;
+  // Apart, and only where there are components: to install one takes minutes.
+  std::unique_ptr<shell::Workers> installers_;
   shell::Workers checkers_;  // apart, so that a slow check does not keep anything from starting
 };
 

@@ -15,6 +15,7 @@
 #include "agentd/join_command.h"
 #include "agentd/machine.h"
 #include "agentd/real_outside.h"
+#include "runtime/component/crash_points.h"
 #include "shell/log.h"
 #include "shell/signals.h"
 #include "store/sqlite/sqlite_store.h"
@@ -93,6 +94,7 @@ Result<void> run(Config config) {
   // Before any thread is started: they inherit the mask.
   shell::Signals signals = TRY(shell::Signals::block());
   shell::configure_log(config.log_format, config.log_level);
+  TRY(runtime::check_crash_variable());
   TRY(make_state_directory(config.state_dir));
   const auto credentials = load_credentials(config.state_dir);
   config.node = TRY(name_of(config, credentials));
@@ -123,6 +125,13 @@ int run_program(const Arguments& given) {
   }
   if (take(arguments, "--version")) {
     fmt::print("berth-agent {}\n", BERTH_VERSION);
+    return 0;
+  }
+  // For tests only, so that it is not in the help.
+  if (take(arguments, "--list-crash-points")) {
+    for (const auto& [point, name] : model::Names<runtime::CrashPoint>::kTable) {
+      fmt::print("{}\n", name);
+    }
     return 0;
   }
   const bool shows_config = take(arguments, "--show-config");

@@ -30,7 +30,8 @@ std::vector<MakeRuntime> runtime_makers(const Config& config) {
                                        .shim = config.shim,
                                        .dmips_per_core = config.dmips_per_core,
                                        .image_dir = config.image_dir,
-                                       .logs = {}};
+                                       .logs = {},
+                                       .components = config.components};
   std::vector<MakeRuntime> makers;
   for (const model::RuntimeType type : runtime_types(config)) {
     makers.push_back([machine, type](runtime::RunListener& listener) {

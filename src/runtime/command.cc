@@ -39,49 +39,68 @@ void read_some(int fd, std::string& output) {
   if (got > 0) append_bounded(output, {part, static_cast<std::size_t>(got)});
 }
 
-// False: the deadline came first. Its end counts, not that of its output: it may leave somebody
-// behind who holds that open.
-bool read_until_end(pid_t pid, int fd, Clock::time_point until, std::string& output) {
+enum class Wait { Ended, Late, Interrupted };
+
+// Its end counts, not that of its output: it may leave somebody behind who holds that open.
+Wait read_until_end(pid_t pid, int fd, int interrupt, Clock::time_point until,
+                    std::string& output) {
   const shim::Fd handle(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
   bool has_output = true;
   for (;;) {
-    pollfd sources[2] = {{handle.get(), POLLIN, 0}, {has_output ? fd : -1, POLLIN, 0}};
-    const int ready = ::poll(sources, 2, left_ms(until));
+    pollfd sources[3] = {
+        {handle.get(), POLLIN, 0}, {has_output ? fd : -1, POLLIN, 0}, {interrupt, POLLIN, 0}};
+    const int ready = ::poll(sources, 3, left_ms(until));
     if (ready < 0) continue;
-    if (ready == 0 && Clock::now() >= until) return false;
+    if (ready == 0 && Clock::now() >= until) return Wait::Late;
+    if (sources[2].revents != 0) return Wait::Interrupted;
     if ((sources[1].revents & POLLIN) != 0) {
       read_some(fd, output);
       continue;
     }
     if (sources[1].revents != 0) has_output = false;
-    if (sources[0].revents != 0) return true;
+    if (sources[0].revents != 0) return Wait::Ended;
   }
 }
 
 }  // namespace
 
 Result<CommandOutcome> run_command(const std::vector<std::string>& argv, Duration deadline) {
+  return run_command(argv, CommandLimits{.deadline = deadline});
+}
+
+// With us is with this thread, which waits for it.
+Result<CommandOutcome> run_command(const std::vector<std::string>& argv,
+                                   const CommandLimits& limits) {
   auto output = shim::make_pipe();
   if (!output) return Error{Code::Unavailable, "no pipe"};
   const shim::Spawned spawned = shim::spawn({.argv = argv,
                                              .env = shim::own_environment(),
                                              .output = output->write.get(),
-                                             .error = output->write.get()});
+                                             .error = output->write.get(),
+                                             .dies_with_parent = limits.dies_with_us});
   if (!spawned.is_running()) return not_found(spawned.error);
   output->write.reset();
   CommandOutcome outcome;
-  const bool in_time =
-      read_until_end(spawned.pid, output->read.get(), Clock::now() + deadline, outcome.output);
-  if (!in_time) ::kill(-spawned.pid, SIGKILL);
+  const Wait wait = read_until_end(spawned.pid, output->read.get(), limits.interrupt,
+                                   Clock::now() + limits.deadline, outcome.output);
+  if (wait != Wait::Ended) ::kill(-spawned.pid, SIGKILL);
   int status = 0;
   while (::waitpid(spawned.pid, &status, 0) < 0 && errno == EINTR) {
   }
-  if (!in_time) {
-    const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(deadline).count();
+  if (wait == Wait::Interrupted) {
+    return Error{Code::Unavailable, argv.front() + " was interrupted"};
+  }
+  if (wait == Wait::Late) {
+    const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(limits.deadline).count();
     return Error{Code::Unavailable, fmt::format("{} took more than {} s", argv.front(), seconds)};
   }
   outcome.code = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
   return outcome;
+}
+
+std::string last_words(std::string_view output) {
+  while (!output.empty() && output.back() == '\n') output.remove_suffix(1);
+  return std::string(output.substr(output.size() - std::min<std::size_t>(output.size(), 500)));
 }
 
 std::string find_program(const std::string& name) {

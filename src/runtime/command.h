@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/result.h"
@@ -14,9 +15,20 @@ struct CommandOutcome {
   std::string output;  // the last part of what it said, both streams
 };
 
+struct CommandLimits {
+  Duration deadline{};
+  int interrupt = -1;         // a descriptor: what becomes readable ends the program
+  bool dies_with_us = false;  // instead of going on without us when we are killed
+};
+
 // Runs a program of the machine to its end. It inherits our environment and reads nothing. At the
-// deadline it is killed: Unavailable. NotFound: there is no such program.
+// deadline, or interrupted, it is killed: Unavailable. NotFound: there is no such program.
+Result<CommandOutcome> run_command(const std::vector<std::string>& argv,
+                                   const CommandLimits& limits);
 Result<CommandOutcome> run_command(const std::vector<std::string>& argv, Duration deadline);
+
+// The end of what a program said, not longer than people read.
+std::string last_words(std::string_view output);
 
 // The program's full path, looked up in PATH and where administrators' programs are; empty: none.
 std::string find_program(const std::string& name);

@@ -145,7 +145,7 @@ ExecListener listener_of(ExecOutcome& outcome) {
 HealthAnswer check(const model::ExecCheck& exec, const HealthTarget& target, Runtime& runtime,
                    Clock::time_point until) {
   ExecOutcome outcome;
-  const auto session = runtime.exec(target.key, {.command = exec.argv}, listener_of(outcome));
+  const auto session = runtime.exec_check(target.key, {.command = exec.argv}, listener_of(outcome));
   if (!session) return unhealthy(session.error().message);
   (*session)->close_input();
   std::unique_lock lock(outcome.mutex);

@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/result.h"
@@ -95,11 +96,21 @@ class Runtime {
   virtual Result<void> pause(const model::InstanceKey& key) = 0;
   virtual Result<void> resume(const model::InstanceKey& key) = 0;
 
+  // The agent is about to end: starts that take long give up. What runs goes on.
+  virtual void leave() {}
+
   virtual std::map<model::InstanceKey, Consumption> measure() = 0;
 
   virtual Result<std::unique_ptr<ExecSession>> exec(const model::InstanceKey& key,
                                                     const ExecRequest& request,
                                                     ExecListener listener) = 0;
+
+  // The program of a health check. It runs where the instance does.
+  virtual Result<std::unique_ptr<ExecSession>> exec_check(const model::InstanceKey& key,
+                                                          const ExecRequest& request,
+                                                          ExecListener listener) {
+    return exec(key, request, std::move(listener));
+  }
 };
 
 }  // namespace berth::runtime

@@ -2,6 +2,7 @@
 
 #include <sys/stat.h>
 
+#include "runtime/component/component_runtime.h"
 #include "runtime/container/container_runtime.h"
 #include "runtime/process/process_runtime.h"
 
@@ -23,6 +24,8 @@ std::vector<std::unique_ptr<Runtime>> make_runtimes(const MachineConfig& config,
   machine.state_dir = from_root(config.state_dir);
   machine.image_dir = from_root(config.image_dir);
   machine.shim = from_root(config.shim);
+  auto& components = machine.components.directory;
+  if (!components.empty()) components = from_root(components);
   ::mkdir(machine.state_dir.c_str(), 0711);
   ::mkdir((machine.state_dir / "runs").c_str(), 0700);
   std::vector<std::unique_ptr<Runtime>> runtimes;
@@ -34,6 +37,11 @@ std::vector<std::unique_ptr<Runtime>> make_runtimes(const MachineConfig& config,
       case model::RuntimeType::Runc:
       case model::RuntimeType::Crun:
         runtimes.push_back(std::make_unique<ContainerRuntime>(machine, type, listener));
+        break;
+      case model::RuntimeType::Rootfs:
+      case model::RuntimeType::Boot:
+      case model::RuntimeType::Firmware:
+        runtimes.push_back(std::make_unique<ComponentRuntime>(machine, type, listener));
         break;
       default: break;
     }

@@ -19,6 +19,17 @@ struct LogLimits {
   std::uint32_t files = 5;
 };
 
+// How components are installed: rootfs, boot, firmware.
+struct ComponentConfig {
+  // Below it a directory for each type; empty: components in the state directory.
+  std::filesystem::path directory;
+  // Says by ending with 0 that a version works whose item has no health check; it gets the type,
+  // the version and, if it has one, the path of its slot. Empty: such a version is taken as it is.
+  std::vector<std::string> confirm;
+  Duration confirm_timeout = 2min;   // a version that is not confirmed by then is rolled back
+  Duration install_timeout = 30min;  // of each step of an installation
+};
+
 struct MachineConfig {
   // Below it: runs/ logs/ storage/ state/ images/. It is made if it is not there; instances run as
   // users of their own must be able to pass through it (mode 0711).
@@ -28,6 +39,7 @@ struct MachineConfig {
   std::int64_t dmips_per_core = 10'000;  // what a whole core is, for limits on the processor
   std::filesystem::path image_dir;       // where relative references to OCI layouts begin
   LogLimits logs;
+  ComponentConfig components;
 };
 
 // One of each type, in this order; its id is the name of the type. Types that have no runtime here

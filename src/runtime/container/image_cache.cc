@@ -36,11 +36,6 @@ bool is_digest(std::string_view text) {
   return text.find_first_not_of("0123456789abcdef", 7) == std::string_view::npos;
 }
 
-std::string last_words(std::string_view output) {
-  while (!output.empty() && output.back() == '\n') output.remove_suffix(1);
-  return std::string(output.substr(output.size() - std::min<std::size_t>(output.size(), 500)));
-}
-
 Started<codec::Tree> read_tree(const std::filesystem::path& path) {
   const auto bytes = shim::read_file(AT_FDCWD, path.c_str(), kJsonBytesMax);
   if (!bytes) return problem("ImageInvalid", fmt::format("cannot read {}", path.string()));
