@@ -65,8 +65,11 @@ bool write_file(int directory, const char* name, std::string_view content, Durab
   }
   if (::renameat(directory, temporary.c_str(), directory, name) != 0) return false;
   if (durable == Durable::No) return true;
-  const Fd itself(::openat(directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  return itself.is_open() && ::fsync(itself.get()) == 0;
+  const std::string_view path = name;
+  const auto slash = path.rfind('/');
+  const std::string parent(slash == path.npos ? "." : path.substr(0, slash + 1));
+  const Fd holder(::openat(directory, parent.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  return holder.is_open() && ::fsync(holder.get()) == 0;
 }
 
 bool is_locked(int directory, const char* name) {
