@@ -9,6 +9,8 @@
 #include <thread>
 #include <utility>
 
+#include "berth/v1/agent.grpc.pb.h"
+#include "berth/v1/api.grpc.pb.h"
 #include "codec/text.h"
 #include "codec/wire.h"
 #include "controld/addresses.h"
@@ -151,11 +153,14 @@ class Daemon::Impl {
         &port);
     builder.RegisterService(&link_->service());
     builder.RegisterService(grpc_front_.get());
-    link::ServerEnd::prepare(builder);
+    link_->prepare(builder);
     builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
     server_ = builder.BuildAndStart();
     if (server_ == nullptr || port == 0) {
       return Error{Code::Unavailable, "cannot listen on " + config_.grpc};
+    }
+    for (const char* service : {v1::Berth::service_full_name(), v1::AgentLink::service_full_name()}) {
+      server_->GetHealthCheckService()->SetServingStatus(service, true);
     }
     address.port = static_cast<std::uint16_t>(port);
     return address;
