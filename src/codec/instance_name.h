@@ -1,17 +1,26 @@
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <set>
-#include <string>
 #include <string_view>
 
 #include "base/result.h"
 #include "model/ids.h"
 
-namespace berth::cli {
+namespace berth::codec {
 
-// The instance that people mean by `[instance/]item[/subject[/index]]`. Without a subject: the
-// item's only one, else `default`; without an index: 0. Not found: the error suggests a known one.
+// An instance as people name it: `[instance/]item[/subject[/index]]`.
+struct InstanceName {
+  model::ItemId item;
+  std::optional<model::SubjectId> subject;
+  std::uint32_t index = 0;
+};
+Result<InstanceName> parse_instance_name(std::string_view name);
+
+// The one that is meant. Without a subject: the item's only one, else `default`. Not found: the
+// error suggests a known one.
 Result<model::InstanceKey> find_instance(std::string_view name,
                                          const std::set<model::InstanceKey>& known);
 
-}  // namespace berth::cli
+}  // namespace berth::codec
