@@ -5,11 +5,11 @@
 #include <algorithm>
 #include <atomic>
 #include <condition_variable>
-#include <limits>
 #include <optional>
 #include <utility>
 
 #include "codec/wire.h"
+#include "link/stream_window.h"
 #include "shell/clock.h"
 #include "shell/mailbox.h"
 
@@ -18,10 +18,9 @@ namespace {
 
 constexpr std::size_t kStreamsMax = 32;
 constexpr std::size_t kInputsMax = 256;
-constexpr std::size_t kPieceBytes = 32u << 10;
-constexpr std::size_t kPieceBytesMin = 1u << 10;  // a small one costs as much as this
-constexpr Duration kPausePerPiece = 8ms;          // about 4 MiB a second
+constexpr Duration kPausePerPiece = 8ms;  // where nobody counts: about 4 MiB a second
 constexpr Duration kLogWait = 300ms;
+constexpr Duration kInputWait = 300ms;
 constexpr std::size_t kCommandBytesMax = 128u << 10;
 
 // Reasons are tokens.
@@ -66,7 +65,8 @@ Result<void> check_command(const v1::OpenExec& message) {
 // One stream, its thread and what came for it.
 class Streams::Stream {
  public:
-  Stream(Name name, const StreamEnds& ends) : name_(name), ends_(ends), input_(kInputsMax) {}
+  Stream(Name name, std::size_t window, const StreamEnds& ends)
+      : name_(name), ends_(ends), is_counted_(window > 0), input_(kInputsMax), room_(window) {}
 
   void run(std::function<void(Stream&)> body) {
     thread_ = std::thread([this, body = std::move(body)] {
@@ -80,30 +80,64 @@ class Streams::Stream {
   }
   bool is_done() const { return done_; }
 
-  // From the other side. Too much input for the program to take ends the stream.
+  // From the other side. Much more input than was granted ends the stream.
   void put(v1::StreamData piece) {
-    if (!input_.post(std::move(piece))) close();
+    if (piece.has_error()) stop_listening();
+    untaken_ += piece.data().size();
+    if (untaken_ <= link::kInputBytesMax && input_.post(std::move(piece))) return;
+    send_error({Code::Exhausted, "more input came than the program takes; wait for credit"});
+    close();
+  }
+  void grant(std::size_t bytes) {
+    {
+      const std::lock_guard lock(mutex_);
+      room_ += std::min(bytes, link::kOutputWindow);
+    }
+    room_changed_.notify_all();
   }
   bool has_input() const { return !input_.empty(); }
   std::vector<v1::StreamData> take_input() { return input_.take(std::nullopt); }
 
   // Nobody listens any more, or nothing follows.
-  void close() { input_.close(); }
+  void close() {
+    stop_listening();
+    input_.close();
+  }
   bool is_closed() const { return input_.closed(); }
 
-  // In pieces, and not faster than the link can take them: who produces too fast waits here.
-  void send_data(std::string_view data, bool from_stderr) {
-    while (!data.empty() && !is_closed()) {
-      v1::StreamData piece;
-      piece.set_data(std::string(data.substr(0, kPieceBytes)));
-      piece.set_from_stderr(from_stderr);
-      data.remove_prefix(std::min(data.size(), kPieceBytes));
-      sent_ += std::max(piece.data().size(), kPieceBytesMin);
-      send(std::move(piece));
-      if (sent_ < kPieceBytes) continue;
-      sent_ = 0;
-      input_.wait_for_close(shell::now() + kPausePerPiece);
+  // What is said from now on is dropped, but for how it ended.
+  void stop_listening() {
+    {
+      const std::lock_guard lock(mutex_);
+      is_listened_to_ = false;
     }
+    room_changed_.notify_all();
+  }
+  bool is_listened_to() const {
+    const std::lock_guard lock(mutex_);
+    return is_listened_to_;
+  }
+
+  // In pieces, and not faster than they are taken: who produces too fast waits here.
+  void send_data(std::string_view data, bool from_stderr) {
+    while (!data.empty()) {
+      const std::string_view part = data.substr(0, link::kPieceBytes);
+      data.remove_prefix(part.size());
+      if (!use_room(link::cost_of_piece(part.size()))) return;
+      v1::StreamData piece;
+      piece.set_data(std::string(part));
+      piece.set_from_stderr(from_stderr);
+      send(std::move(piece));
+    }
+  }
+  // The program has taken so much of its input.
+  void grant_input(std::size_t bytes) {
+    untaken_ -= bytes;
+    input_taken_ += bytes;
+    if (input_taken_ < link::kInputGrant) return;
+    v1::StreamData piece;
+    piece.set_credit(static_cast<std::uint32_t>(std::exchange(input_taken_, 0)));
+    send(std::move(piece));
   }
   void send_end() {
     v1::StreamData piece;
@@ -130,12 +164,29 @@ class Streams::Stream {
     ends_.send(name_.first, std::move(message));
   }
 
+  // Waits for it. False: nobody listens.
+  bool use_room(std::size_t cost) {
+    if (!is_counted_) return !input_.wait_for_close(shell::now() + kPausePerPiece);
+    std::unique_lock lock(mutex_);
+    room_changed_.wait(lock, [&] { return !is_listened_to_ || room_ >= cost; });
+    if (!is_listened_to_) return false;
+    room_ -= cost;
+    return true;
+  }
+
   const Name name_;
   const StreamEnds& ends_;
+  const bool is_counted_;
   shell::Mailbox<v1::StreamData> input_;
-  std::atomic<std::size_t> sent_ = 0;  // since the last pause
+  std::atomic<std::size_t> untaken_ = 0;  // bytes of input
+  std::size_t input_taken_ = 0;           // and not yet granted; of the stream's thread
   std::atomic<bool> done_ = false;
   std::thread thread_;
+
+  mutable std::mutex mutex_;  // of all below
+  std::condition_variable room_changed_;
+  std::size_t room_;  // what may still be sent
+  bool is_listened_to_ = true;
 };
 
 Streams::~Streams() {
@@ -144,25 +195,25 @@ Streams::~Streams() {
 }
 
 void Streams::open_logs(std::uint64_t connection, const v1::OpenLogs& request) {
-  open({connection, request.stream()}, request.key(),
+  open({connection, request.stream()}, request.window(), request.key(),
        [this, request](Stream& stream, const model::InstanceKey& key) {
          run_log(stream, key, request);
        });
 }
 
 void Streams::open_exec(std::uint64_t connection, const v1::OpenExec& request) {
-  open({connection, request.stream()}, request.key(),
+  open({connection, request.stream()}, request.window(), request.key(),
        [this, request](Stream& stream, const model::InstanceKey& key) {
          run_exec(stream, key, request);
        });
 }
 
-void Streams::open(const Name& name, const v1::InstanceKey& key,
+void Streams::open(const Name& name, std::size_t window, const v1::InstanceKey& key,
                    std::function<void(Stream&, const model::InstanceKey&)> body) {
   const std::lock_guard lock(mutex_);
   reap();
   if (streams_.contains(name)) return;  // said twice
-  auto stream = std::make_shared<Stream>(name, ends_);
+  auto stream = std::make_shared<Stream>(name, window, ends_);
   const auto known = codec::from_wire(key);
   if (!known) return stream->send_error(known.error());
   if (streams_.size() >= kStreamsMax) {
@@ -176,7 +227,8 @@ void Streams::receive(std::uint64_t connection, v1::StreamData piece) {
   const std::lock_guard lock(mutex_);
   reap();
   const auto found = streams_.find({connection, piece.stream()});
-  if (found != streams_.end()) found->second->put(std::move(piece));
+  if (found == streams_.end()) return;
+  piece.credit() > 0 ? found->second->grant(piece.credit()) : found->second->put(std::move(piece));
 }
 
 void Streams::disconnected(std::uint64_t connection) {
@@ -205,8 +257,7 @@ void Streams::reap() {
 
 void Streams::run_log(Stream& stream, const model::InstanceKey& key,
                       const v1::OpenLogs& request) const {
-  const std::size_t lines =
-      request.tail() == 0 ? std::numeric_limits<std::size_t>::max() : request.tail();
+  const std::size_t lines = request.tail() == 0 ? runtime::LogReader::kAllLines : request.tail();
   const auto read = ends_.open_log(key, lines);
   if (!read) return stream.send_error(read.error());
   // The only thing that can come for a log is its end.
@@ -228,6 +279,30 @@ void Streams::run_log(Stream& stream, const model::InstanceKey& key,
   malloc_trim(0);  // a long log took a lot, and this program lives for years
 }
 
+// A session waits for its output to be taken, also when it is to go.
+class Streams::StopListening {
+ public:
+  explicit StopListening(Stream& stream) : stream_(stream) {}
+  ~StopListening() { stream_.stop_listening(); }
+  StopListening(const StopListening&) = delete;
+  StopListening& operator=(const StopListening&) = delete;
+
+ private:
+  Stream& stream_;
+};
+
+// Waits for a program that is slow to read. One that no longer reads may still have something to
+// say.
+void Streams::pass_input(Stream& stream, runtime::ExecSession& session, std::string_view input) {
+  const std::size_t size = input.size();
+  while (!input.empty() && stream.is_listened_to()) {
+    const auto taken = session.write(input, kInputWait);
+    if (!taken) break;
+    input.remove_prefix(*taken);
+  }
+  stream.grant_input(size);
+}
+
 void Streams::run_exec(Stream& stream, const model::InstanceKey& key,
                        const v1::OpenExec& request) const {
   if (const auto checked = check_command(request); !checked) {
@@ -243,6 +318,7 @@ void Streams::run_exec(Stream& stream, const model::InstanceKey& key,
   };
   const auto session = ends_.exec(key, request_of(request), std::move(listener));
   if (!session) return stream.send_error(session.error());
+  const StopListening before_the_session_goes(stream);
   bool input_ended = false;
   while (!stream.is_closed()) {
     for (const v1::StreamData& piece : stream.take_input()) {
@@ -250,8 +326,7 @@ void Streams::run_exec(Stream& stream, const model::InstanceKey& key,
         (*session)->resize(static_cast<std::uint16_t>(std::min(piece.rows(), 1000u)),
                            static_cast<std::uint16_t>(std::min(piece.columns(), 1000u)));
       }
-      // A program that no longer reads may still have something to say.
-      if (!piece.data().empty()) static_cast<void>((*session)->write(piece.data()));
+      if (!piece.data().empty()) pass_input(stream, **session, piece.data());
       if (!piece.end()) continue;
       if (request.terminal() || piece.has_error() || input_ended) return;
       (*session)->close_input();

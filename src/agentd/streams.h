@@ -31,8 +31,9 @@ struct StreamEnds {
 };
 
 // Logs and exec sessions that somebody at the other end of the link looks at, each with a thread of
-// its own, and not many at once. What they send is paced: a log that is long, or a program that
-// talks a lot, must not fill the queue that reports need too.
+// its own, and not many at once. What they send waits until the other side has taken what came
+// before: a log that is long, or a program that talks a lot, must not fill the queue that reports
+// need too, nor anybody's memory.
 //
 // `end` from the other side ends a log, and a session with a terminal; of a session without one it
 // ends the input, and the session when it is said again or comes with an error. All end with their
@@ -51,13 +52,15 @@ class Streams {
 
  private:
   class Stream;
+  class StopListening;
   using Name = std::pair<std::uint64_t, std::uint64_t>;  // connection, stream
   using Body = std::function<void(Stream&)>;
 
-  void open(const Name& name, const v1::InstanceKey& key,
+  void open(const Name& name, std::size_t window, const v1::InstanceKey& key,
             std::function<void(Stream&, const model::InstanceKey&)> body);
   void run_log(Stream& stream, const model::InstanceKey& key, const v1::OpenLogs& request) const;
   void run_exec(Stream& stream, const model::InstanceKey& key, const v1::OpenExec& request) const;
+  static void pass_input(Stream& stream, runtime::ExecSession& session, std::string_view input);
   void reap();
 
   const StreamEnds ends_;

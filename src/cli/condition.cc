@@ -8,10 +8,10 @@
 #include <set>
 
 #include "base/suggest.h"
-#include "cli/instance_name.h"
 #include "cli/json_text.h"
 #include "cli/table.h"
 #include "cli/views.h"
+#include "codec/instance_name.h"
 
 namespace berth::cli {
 namespace {
@@ -37,7 +37,7 @@ bool is_in_state(const v1::Instance& instance, const std::string& value) {
 const v1::Instance* instance_named(const Mirror& mirror, const std::string& name) {
   std::set<model::InstanceKey> known;
   for (const auto& [key, instance] : mirror.instances) known.insert(key);
-  const auto key = find_instance(name, known);
+  const auto key = codec::find_instance(name, known);
   return key ? &mirror.instances.at(*key) : nullptr;
 }
 

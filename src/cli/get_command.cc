@@ -9,7 +9,6 @@
 
 #include "cli/connection.h"
 #include "cli/flags.h"
-#include "cli/instance_name.h"
 #include "cli/terminal.h"
 #include "cli/verb.h"
 #include "cli/views.h"

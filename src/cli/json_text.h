@@ -5,6 +5,8 @@
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 
+#include "codec/yaml_text.h"
+
 // Values for programs: JSON, and the same as YAML.
 namespace berth::cli {
 
@@ -16,6 +18,6 @@ Json json_of(const google::protobuf::Struct& object);
 
 std::string json_text(const Json& json);  // indented, with a newline at the end
 std::string json_line(const Json& json);  // on one line, with a newline at the end
-std::string yaml_text(const Json& json);
+using codec::yaml_text;
 
 }  // namespace berth::cli

@@ -7,9 +7,9 @@
 #include <array>
 
 #include "base/suggest.h"
-#include "cli/instance_name.h"
 #include "cli/table.h"
 #include "client/path.h"
+#include "codec/instance_name.h"
 
 namespace berth::cli {
 namespace {
@@ -139,7 +139,7 @@ std::string name_of(const v1::Instance& instance) {
 Result<const v1::Instance*> pick_instance(const v1::Instances& all, std::string_view name) {
   std::set<model::InstanceKey> known;
   for (const v1::Instance& instance : all.instances()) known.insert(key_of(instance.key()));
-  const model::InstanceKey key = TRY(find_instance(name, known));
+  const model::InstanceKey key = TRY(codec::find_instance(name, known));
   const auto is_it = [&](const v1::Instance& instance) { return key_of(instance.key()) == key; };
   return &*std::ranges::find_if(all.instances(), is_it);
 }

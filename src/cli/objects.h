@@ -43,7 +43,7 @@ Result<v1::Events> list_events(const client::Client& client, const EventFilter& 
 model::InstanceKey key_of(const v1::InstanceKey& key);
 std::string name_of(const v1::Instance& instance);  // "item/subject/index"
 
-// The instance of a list that a name on the command line means, see instance_name.h.
+// The instance of a list that a name on the command line means, see codec/instance_name.h.
 Result<const v1::Instance*> pick_instance(const v1::Instances& all, std::string_view name);
 Result<const v1::Node*> pick_node(const v1::Nodes& all, std::string_view name);
 

@@ -6,11 +6,11 @@
 #include <ostream>
 
 #include "cli/flags.h"
-#include "cli/instance_name.h"
 #include "cli/plan_table.h"
 #include "cli/planning.h"
 #include "cli/table.h"
 #include "cli/verb.h"
+#include "codec/instance_name.h"
 #include "codec/plan_json.h"
 #include "placement/request.h"
 
@@ -112,7 +112,7 @@ Result<ExitCode> run(const WhyFlags& flags, Console& console) {
   const placement::Mode mode = TRY(mode_of(planning));
   const World world = TRY(load_world(planning, console));
   const placement::Snapshot snapshot = placement::snapshot_of(world.documents);
-  const auto key = TRY(find_instance(flags.words.front(), known_instances(snapshot)));
+  const auto key = TRY(codec::find_instance(flags.words.front(), known_instances(snapshot)));
   const Plan plan = placement::make_plan(snapshot, {.mode = mode, .explain = key});
   console.out << render(plan, explanation_of(plan, key), flags.output, console.out_style);
   return ExitCode::Done;

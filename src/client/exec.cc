@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <csignal>
 #include <deque>
@@ -23,6 +24,7 @@ namespace http = beast::http;
 namespace websocket = beast::websocket;
 
 constexpr std::size_t kMessageBytesMax = std::size_t{16} << 20;
+constexpr std::size_t kInputUnasked = std::size_t{64} << 10;  // see api.proto
 
 // A duplicate that may be closed without closing the program's own input.
 int duplicate_of(int file) { return ::fcntl(file, F_DUPFD_CLOEXEC, 0); }
@@ -79,15 +81,20 @@ class Session {
     send(message);
   }
 
-  // Input is read only when what was read before is on its way: the far end sets the pace.
   void send_next() {
     socket_.text(true);
     socket_.async_write(asio::buffer(outgoing_.front()), [this](beast::error_code error, auto) {
       if (error) return;  // the reader learns of it too, and knows more
       outgoing_.pop_front();
       if (!outgoing_.empty()) return send_next();
-      if (wants_input_) await_input();
+      await_input_if_due();
     });
+  }
+
+  // Input is read only when what was read before is on its way, and the program takes it: the far
+  // end sets the pace.
+  void await_input_if_due() {
+    if (wants_input_ && outgoing_.empty() && input_room_ > 0) await_input();
   }
 
   void receive() {
@@ -109,6 +116,8 @@ class Session {
       return false;
     }
     session_.on_output(output);
+    input_room_ += output.input_credit();
+    await_input_if_due();
     if (output.has_error()) {
       finish(Error{Code::Internal, output.error().reason() +
                                        (output.error().message().empty() ? "" : ": ") +
@@ -141,11 +150,13 @@ class Session {
 
   void read_input() {
     std::array<char, 16 << 10> piece;
-    const ssize_t count = ::read(input_.native_handle(), piece.data(), piece.size());
+    const ssize_t count =
+        ::read(input_.native_handle(), piece.data(), std::min(piece.size(), input_room_));
     if (count < 0 && (errno == EINTR || errno == EAGAIN)) return await_input();
     if (count <= 0) return send_end();
     v1::ExecInput message;
     message.set_data(piece.data(), static_cast<std::size_t>(count));
+    input_room_ -= static_cast<std::size_t>(count);
     wants_input_ = true;
     send(message);
   }
@@ -158,6 +169,7 @@ class Session {
   beast::flat_buffer buffer_;
   std::deque<std::string> outgoing_;
   bool wants_input_ = false;
+  std::size_t input_room_ = kInputUnasked;  // what may still be sent
   std::optional<Result<int>> result_;
 };
 

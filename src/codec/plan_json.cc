@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "codec/text.h"
+#include "codec/yaml_text.h"
 
 namespace berth::codec {
 namespace {
@@ -71,14 +72,6 @@ Json json_of(const placement::NodeLoad& load) {
           {"ram", figures(load.capacity.ram, load.reserved.ram, load.available.ram)}};
 }
 
-// Scalars look the same in JSON and YAML, but for text.
-std::string scalar_text(const Json& json) {
-  if (!json.is_string()) return json.dump();
-  std::string out;
-  append_json_string(out, json.get_ref<const std::string&>());
-  return out;
-}
-
 // One line, with the spaces that make it readable; dump() has none.
 void append_line(std::string& out, const Json& json) {
   if (!json.is_structured()) {
@@ -113,66 +106,11 @@ void append_list(std::string& out, std::string_view name, const std::vector<T>& 
   out += entries.empty() ? "]" : "\n ]";
 }
 
-// Text that no YAML reader can take for anything else needs no quotes.
-bool is_plain(std::string_view text) {
-  constexpr std::string_view kWords[] = {"true", "false", "yes", "no", "on",
-                                         "off",  "null",  "y",   "n"};
-  const auto is_letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); };
-  const auto is_safe = [&](char c) {
-    return is_letter(c) || (c >= '0' && c <= '9') || c == '-' || c == '_' || c == '.' || c == '/';
-  };
-  if (text.empty() || !is_letter(text.front()) || !std::ranges::all_of(text, is_safe)) return false;
-  std::string lower(text);
-  for (char& c : lower) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-  return std::ranges::find(kWords, lower) == std::end(kWords);
-}
-
-std::string yaml_scalar(const Json& json) {
-  if (json.is_string() && is_plain(json.get_ref<const std::string&>()))
-    return json.get<std::string>();
-  return scalar_text(json);
-}
-
-// Appends what stands after "key:" or "-"; `indent` is where that key or dash stands.
-void append_yaml(std::string& out, const Json& json, std::size_t indent);
-
-void append_yaml_map(std::string& out, const Json& map, std::size_t indent) {
-  bool first = true;
-  for (const auto& [key, value] : map.items()) {
-    if (!first) out.append(indent, ' ');
-    first = false;
-    out += key;
-    out += ':';
-    append_yaml(out, value, indent);
-  }
-}
-
-void append_yaml(std::string& out, const Json& json, std::size_t indent) {
-  if (!json.is_structured()) {
-    out += ' ' + yaml_scalar(json) + '\n';
-  } else if (json.empty()) {
-    out += json.is_array() ? " []\n" : " {}\n";
-  } else if (json.is_object()) {
-    out += '\n';
-    out.append(indent + 2, ' ');
-    append_yaml_map(out, json, indent + 2);
-  } else {
-    out += '\n';
-    for (const Json& entry : json) {
-      out.append(indent, ' ');
-      out += "- ";
-      append_yaml_map(out, entry, indent + 2);
-    }
-  }
-}
-
 template <class T>
-void append_yaml_list(std::string& out, std::string_view name, const std::vector<T>& entries) {
+Json list_of(const std::vector<T>& entries) {
   Json list = Json::array();
   for (const T& entry : entries) list.push_back(json_of(entry));
-  out += name;
-  out += ':';
-  append_yaml(out, list, 0);
+  return list;
 }
 
 template <class Entries>
@@ -216,12 +154,11 @@ std::string plan_to_json(const placement::Plan& plan, std::uint64_t revision) {
 }
 
 std::string plan_to_yaml(const placement::Plan& plan, std::uint64_t revision) {
-  std::string out = "revision: " + std::to_string(revision) + "\n";
-  append_yaml_list(out, "placements", plan.placements);
-  append_yaml_list(out, "refused", plan.refused);
-  append_yaml_list(out, "stops", plan.stops);
-  append_yaml_list(out, "nodes", plan.nodes);
-  return out;
+  return yaml_text({{"revision", revision},
+                    {"placements", list_of(plan.placements)},
+                    {"refused", list_of(plan.refused)},
+                    {"stops", list_of(plan.stops)},
+                    {"nodes", list_of(plan.nodes)}});
 }
 
 std::string explanation_to_json(const placement::Plan& plan,
@@ -231,9 +168,7 @@ std::string explanation_to_json(const placement::Plan& plan,
 
 std::string explanation_to_yaml(const placement::Plan& plan,
                                 const placement::Explanation& explanation) {
-  std::string out;
-  append_yaml_map(out, json_of(plan, explanation), 0);
-  return out;
+  return yaml_text(json_of(plan, explanation));
 }
 
 }  // namespace berth::codec

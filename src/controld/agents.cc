@@ -75,7 +75,7 @@ bool Agents::reported(const std::string& node, std::uint64_t connection,
 void Agents::renew(const std::string& node, std::uint64_t connection, const std::string& request) {
   const auto sign = [this, node, connection, request] {
     const auto certificate = identity_.authority().sign(
-        request, {trust::Role::Node, node}, kCertificateValidity, std::chrono::system_clock::now());
+        request, {trust::Role::Node, node}, identity_.validity(), std::chrono::system_clock::now());
     if (!certificate) {
       shell::log(LogLevel::Warning, "a certificate cannot be renewed",
                  {{"node", node}, {"error", certificate.error().message}});

@@ -9,6 +9,8 @@
 #include <thread>
 #include <utility>
 
+#include "berth/v1/agent.grpc.pb.h"
+#include "berth/v1/api.grpc.pb.h"
 #include "codec/text.h"
 #include "codec/wire.h"
 #include "controld/addresses.h"
@@ -36,7 +38,6 @@ namespace {
 
 using std::chrono::system_clock;
 
-constexpr Duration kLookForRenewalEvery = 12h;
 constexpr std::size_t kWorkers = 2;
 constexpr std::size_t kWorkWaitingMax = 1000;
 
@@ -92,7 +93,7 @@ class Daemon::Impl {
         .grpc = to_string({advertised_host(config_.advertise, grpc.host), grpc.port})});
     loop_thread_ = std::thread([this] { loop_.run(); });
     http_->start();
-    renewal_.emplace(kLookForRenewalEvery, [this] { renew(); });
+    renewal_.emplace(config_.certificates.look_every, [this] { renew(); });
     TRY(trust::write_secret(
         config_.state_directory / "endpoints.json",
         fmt::format("{{\"socket\": {}, \"grpc\": {}, \"https\": {}}}\n", json_text(config_.socket),
@@ -147,15 +148,21 @@ class Daemon::Impl {
     int port = 0;
     ::grpc::ServerBuilder builder;
     builder.AddListeningPort(
-        config_.grpc, link::server_credentials(identity_->directory(), std::chrono::hours(1)),
+        config_.grpc,
+        link::server_credentials(identity_->directory(), std::chrono::ceil<std::chrono::seconds>(
+                                                             config_.certificates.look_every)),
         &port);
     builder.RegisterService(&link_->service());
     builder.RegisterService(grpc_front_.get());
-    link::ServerEnd::prepare(builder);
+    link_->prepare(builder);
     builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
     server_ = builder.BuildAndStart();
     if (server_ == nullptr || port == 0) {
       return Error{Code::Unavailable, "cannot listen on " + config_.grpc};
+    }
+    for (const char* service :
+         {v1::Berth::service_full_name(), v1::AgentLink::service_full_name()}) {
+      server_->GetHealthCheckService()->SetServingStatus(service, true);
     }
     address.port = static_cast<std::uint16_t>(port);
     return address;
@@ -218,8 +225,9 @@ Result<std::unique_ptr<Daemon>> Daemon::open(const DaemonConfig& config) {
   TRY(make_directory(config.state_directory));
   auto store = TRY(store::SqliteStore::open(config.state_directory / "berthd.db"));
   auto durable = TRY(load(store));
-  auto identity = TRY(ServerIdentity::open(
-      config.state_directory, certificate_hosts(config.advertise), system_clock::now()));
+  auto identity =
+      TRY(ServerIdentity::open(config.state_directory, certificate_hosts(config.advertise),
+                               system_clock::now(), config.certificates.validity));
   auto impl =
       std::make_unique<Impl>(config, std::move(store), std::move(durable), std::move(identity));
   TRY(impl->start());

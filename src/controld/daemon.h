@@ -7,6 +7,7 @@
 
 #include "base/result.h"
 #include "control/config.h"
+#include "controld/server_identity.h"
 
 namespace berth::controld {
 
@@ -19,6 +20,7 @@ struct DaemonConfig {
   std::vector<std::string> advertise;
   control::Config control;
   std::string version;
+  CertificateTimes certificates = {};
 };
 
 // The control plane: the loop around the controller, its store, the link to the agents and the

@@ -8,8 +8,14 @@
 #include <cstdlib>
 #include <fstream>
 #include <iterator>
+#include <thread>
 
+#include "controld/addresses.h"
 #include "controld/testing/plane.h"
+#include "link/agent_end.h"
+#include "shell/mailbox.h"
+#include "trust/files.h"
+#include "trust/tls_client.h"
 
 namespace berth::controld {
 namespace {
@@ -71,6 +77,79 @@ TEST_F(DaemonTest, KeepsItsAuthorityOverARestart) {
   { ASSERT_TRUE(Daemon::open(config())); }
   EXPECT_EQ(text_of(directory_ / "state" / "authority" / "cert.pem"), before);
   EXPECT_EQ(text_of(directory_ / "state" / "server" / "cert.pem"), server);
+}
+
+// Certificates begin a day before they are made; so this one wants renewal as soon as it is there.
+constexpr CertificateTimes kSoonRenewed{.validity = std::chrono::hours(12), .look_every = 500ms};
+
+// What a new connection to this endpoint is shown.
+std::string certificate_at(const std::string& endpoints, const std::string& name) {
+  const std::size_t begin = endpoints.find("\"" + name + "\": \"") + name.size() + 5;
+  const auto address = parse_host_port(endpoints.substr(begin, endpoints.find('"', begin) - begin));
+  const auto client = trust::TlsClient::connect({address->host, std::to_string(address->port)},
+                                                std::chrono::steady_clock::now() + 60s);
+  if (!client) return client.error().message;
+  const X509* own = sk_X509_value(client->chain(), 0);
+  const ASN1_INTEGER* number = X509_get0_serialNumber(own);
+  return {reinterpret_cast<const char*>(ASN1_STRING_get0_data(number)),
+          static_cast<std::size_t>(ASN1_STRING_length(number))};
+}
+
+TEST_F(DaemonTest, RenewsItsCertificateAndShowsItToNewConnections) {
+  DaemonConfig soon = config();
+  soon.certificates = kSoonRenewed;
+  const auto daemon = Daemon::open(soon);
+  ASSERT_TRUE(daemon) << daemon.error().message;
+  const std::string endpoints = text_of(directory_ / "state" / "endpoints.json");
+  for (const std::string name : {"https", "grpc"}) {
+    const std::string before = certificate_at(endpoints, name);
+    while (certificate_at(endpoints, name) == before) std::this_thread::sleep_for(50ms);
+  }
+}
+
+// As an agent does it, over a real link.
+TEST_F(DaemonTest, ANodeGetsANewCertificateAndIsKnownByIt) {
+  const auto daemon = Daemon::open(config());
+  ASSERT_TRUE(daemon) << daemon.error().message;
+  const auto authority =
+      trust::Authority::load(trust::load(directory_ / "state" / "authority")->own);
+  const std::string endpoints = text_of(directory_ / "state" / "endpoints.json");
+  const std::size_t begin = endpoints.find("\"grpc\": \"") + 9;
+  link::AgentEndConfig agent{.server = endpoints.substr(begin, endpoints.find('"', begin) - begin),
+                             .node = "n1",
+                             .boot_id = "boot",
+                             .version = "1",
+                             .authority = authority->pem().certificate};
+  agent.identity.key = trust::make_key();
+  agent.identity.certificate =
+      *authority->sign(*trust::make_request(agent.identity.key), {trust::Role::Node, "n1"},
+                       std::chrono::hours(1), std::chrono::system_clock::now());
+  shell::Mailbox<v1::ToAgent> received(100);
+  shell::Mailbox<std::uint64_t> connections(100);
+  const auto listener = [&] {
+    return link::AgentEndListener{
+        .connected = [&](std::uint64_t number) { EXPECT_TRUE(connections.post(number)); },
+        .disconnected = [](std::uint64_t, const std::string&) {},
+        .received =
+            [&](std::uint64_t, v1::ToAgent message) {
+              if (message.has_renewed()) EXPECT_TRUE(received.post(std::move(message)));
+            },
+        .failed = {}};
+  };
+  const std::string new_key = trust::make_key();
+  {
+    link::AgentEnd end(agent, listener());
+    v1::FromAgent request;
+    request.mutable_renew()->set_request(*trust::make_request(new_key));
+    end.send(connections.take(std::nullopt).at(0), request);
+    agent.identity = {new_key, received.take(std::nullopt).at(0).renewed().certificate()};
+  }
+  const auto renewed = trust::look_at(agent.identity.certificate);
+  ASSERT_TRUE(renewed);
+  EXPECT_FALSE(trust::wants_renewal(*renewed, std::chrono::system_clock::now()));
+  ASSERT_TRUE(trust::check_pair(agent.identity));
+  const link::AgentEnd again(agent, listener());
+  EXPECT_EQ(connections.take(std::nullopt).size(), 1u) << "it is known by the new one";
 }
 
 TEST_F(DaemonTest, AStoreThatAnotherUsesIsAnError) {

@@ -30,17 +30,19 @@ std::string text_of(const std::filesystem::path& path) {
 }  // namespace
 
 ServerIdentity::ServerIdentity(trust::Authority authority, std::filesystem::path directory,
-                               std::vector<std::string> hosts)
+                               std::vector<std::string> hosts, std::chrono::hours validity)
     : authority_(std::move(authority)),
       directory_(std::move(directory)),
-      hosts_(std::move(hosts)) {}
+      hosts_(std::move(hosts)),
+      validity_(validity) {}
 
 Result<std::unique_ptr<ServerIdentity>> ServerIdentity::open(const std::filesystem::path& directory,
                                                              std::vector<std::string> hosts,
-                                                             trust::WallTime now) {
+                                                             trust::WallTime now,
+                                                             std::chrono::hours validity) {
   trust::Authority authority = TRY(load_or_make_authority(directory / "authority", now));
   std::unique_ptr<ServerIdentity> identity(
-      new ServerIdentity(std::move(authority), directory / "server", std::move(hosts)));
+      new ServerIdentity(std::move(authority), directory / "server", std::move(hosts), validity));
   TRY(identity->load_or_make(now));
   return identity;
 }
@@ -69,8 +71,8 @@ Result<void> ServerIdentity::make(trust::WallTime now) {
   trust::KeyAndCertificate fresh;
   fresh.key = trust::make_key();
   const std::string request = TRY(trust::make_request(fresh.key));
-  fresh.certificate = TRY(
-      authority_.sign(request, {trust::Role::Server, "berthd"}, kCertificateValidity, now, hosts_));
+  fresh.certificate =
+      TRY(authority_.sign(request, {trust::Role::Server, "berthd"}, validity_, now, hosts_));
   TRY(trust::save(directory_, {fresh, authority_.pem().certificate}));
   TRY(trust::write_secret(directory_ / "hosts", hosts_text()));
   const std::lock_guard lock(mutex_);

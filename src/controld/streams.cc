@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "codec/wire.h"
+#include "link/stream_window.h"
 
 namespace berth::controld {
 namespace {
@@ -22,6 +23,7 @@ v1::Output output_of(const v1::StreamData& piece) {
   output.set_from_stderr(piece.from_stderr());
   if (piece.has_exit_code()) output.set_exit_code(piece.exit_code());
   if (piece.has_error()) *output.mutable_error() = piece.error();
+  output.set_input_credit(piece.credit());
   return output;
 }
 
@@ -45,7 +47,9 @@ void Streams::open_logs(const Target& target, const v1::LogsRequest& request,
   *open.mutable_key() = codec::to_wire(target.key);
   open.set_tail(request.tail());
   open.set_follow(request.follow());
+  open.set_window(link::kOutputWindow);
   send_(target.connection, std::move(message));
+  call->when_taken([this, id](std::size_t cost) { taken(id, cost); });
   call->when_over([this, id] { call_is_over(id); });
 }
 
@@ -61,7 +65,9 @@ void Streams::open_exec(const Target& target, const v1::ExecInput& request,
   open.set_terminal(request.terminal());
   open.set_rows(request.rows());
   open.set_columns(request.columns());
+  open.set_window(link::kOutputWindow);
   send_(target.connection, std::move(message));
+  call->when_taken([this, id](std::size_t cost) { taken(id, cost); });
   call->when_input([this, id, connection = target.connection](const api::Message* message_in) {
     input(id, connection, static_cast<const v1::ExecInput*>(message_in));
   });
@@ -86,7 +92,7 @@ void Streams::input(std::uint64_t id, std::uint64_t connection, const v1::ExecIn
 std::uint64_t Streams::add(const Target& target, const api::CallPtr& call) {
   const std::lock_guard lock(mutex_);
   if (streams_.size() >= kOpenMax) return 0;
-  streams_.emplace(++last_id_, Stream{call, target.connection, target.node});
+  streams_.emplace(++last_id_, Stream{call, target.connection, target.node, 0});
   return last_id_;
 }
 
@@ -100,9 +106,30 @@ void Streams::received(std::uint64_t connection, const v1::StreamData& piece) {
     if (ends_stream(piece)) streams_.erase(stream);
   }
   if (piece.has_error()) return call->fail(error_of(piece.error()));
-  const bool has_something = !piece.data().empty() || piece.has_exit_code();
-  if (has_something) call->send(api::answer_of(output_of(piece)), piece.data().size());
+  const std::size_t size = piece.data().size();
+  const bool has_something = size > 0 || piece.has_exit_code() || piece.credit() > 0;
+  const std::size_t cost = size > 0 ? link::cost_of_piece(size) : 0;
+  if (has_something) call->send(api::answer_of(output_of(piece)), cost);
   if (ends_stream(piece)) call->finish();
+}
+
+// Grants the agent what the caller has taken.
+void Streams::taken(std::uint64_t id, std::size_t cost) {
+  std::uint64_t connection = 0;
+  v1::ToAgent message;
+  {
+    const std::lock_guard lock(mutex_);
+    const auto found = streams_.find(id);
+    if (found == streams_.end()) return;
+    Stream& stream = found->second;
+    stream.taken += cost;
+    if (stream.taken < link::kOutputGrant) return;
+    connection = stream.connection;
+    message.mutable_stream()->set_stream(id);
+    message.mutable_stream()->set_credit(
+        static_cast<std::uint32_t>(std::exchange(stream.taken, 0)));
+  }
+  send_(connection, std::move(message));
 }
 
 void Streams::disconnected(std::uint64_t connection) {

@@ -14,8 +14,8 @@
 namespace berth::controld {
 
 // Logs and exec sessions: carries pieces between callers of the API and agents, by the number of
-// the stream. When one side goes away, the other is told and the stream forgotten. Safe to call
-// from any thread.
+// the stream. An agent may send on as the caller takes what came; see link/stream_window.h. When
+// one side goes away, the other is told and the stream forgotten. Safe to call from any thread.
 class Streams {
  public:
   static constexpr std::size_t kOpenMax = 1000;
@@ -48,11 +48,13 @@ class Streams {
     api::CallPtr call;
     std::uint64_t connection = 0;
     std::string node;
+    std::size_t taken = 0;  // by the caller, and not yet granted to the agent
   };
 
   // 0: there are too many.
   std::uint64_t add(const Target& target, const api::CallPtr& call);
   void input(std::uint64_t id, std::uint64_t connection, const v1::ExecInput* input);
+  void taken(std::uint64_t id, std::size_t cost);
   void call_is_over(std::uint64_t id);
 
   const Send send_;

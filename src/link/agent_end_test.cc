@@ -38,9 +38,9 @@ TEST(AgentEnd, LargeMessagesPass) {
   LinkAgent agent(unit, server.address());
   ASSERT_TRUE(agent.log().wait_for("connected"));
   ASSERT_TRUE(server.log().wait_for("connected n1"));
-  agent.report(1, 60 << 20);
+  agent.report(1, 7 << 20);
   ASSERT_TRUE(server.log().wait_for("n1 reported 1"));
-  server.end().send(server.last_connection(), a_command(1, 60 << 20));
+  server.end().send(server.last_connection(), a_command(1, 7 << 20));
   EXPECT_TRUE(agent.log().wait_for("commanded 1"));
 }
 

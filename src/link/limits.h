@@ -5,12 +5,17 @@
 // What both ends agree on.
 namespace berth::link {
 
-constexpr int kMessageBytesMax = 64 << 20;
+// Far more than a command or a report needs. A hostile message may take ten times its size once it
+// is parsed, if it is made of fields that nobody knows.
+constexpr int kMessageBytesMax = 8 << 20;
 
-// gRPC 1.51 looks at the size of a message only when it has all of it. Beyond these sums it begins
-// to cancel streams, soon but not at once: a peer can make it use more for a moment, not for long.
-constexpr std::size_t kServerMemoryMax = 256u << 20;
-constexpr std::size_t kAgentMemoryMax = 160u << 20;
+// gRPC 1.51 looks at the size of a message only when it has all of it. What keeps it from taking
+// all of a gibibyte is the sum that its connections may hold together: beyond it, streams are
+// cancelled, the oldest first, until there is room. Agents who lose theirs to the fault of another
+// are back after a moment. An idle connection holds about 25 KiB, so each brings some room.
+constexpr std::size_t kServerMemoryMax = 32u << 20;
+constexpr std::size_t kServerMemoryPerStream = 128u << 10;
+constexpr std::size_t kAgentMemoryMax = 32u << 20;
 
 // The agent asks so often whether the server is there, and waits so long for an answer.
 constexpr int kAgentPingMs = 2'000;

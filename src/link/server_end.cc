@@ -75,7 +75,9 @@ std::string address_of(std::string peer) {
 class ServerEnd::Service final : public v1::AgentLink::CallbackService {
  public:
   Service(ServerEndListener listener, ServerEndConfig config)
-      : listener_(std::move(listener)), config_(config) {}
+      : listener_(std::move(listener)), config_(config) {
+    make_room();
+  }
   ~Service() override;
 
   Reactor* Connect(grpc::CallbackServerContext* context) override;
@@ -83,6 +85,8 @@ class ServerEnd::Service final : public v1::AgentLink::CallbackService {
   void send(std::uint64_t connection, v1::ToAgent message);
   void disconnect(std::uint64_t connection, const std::string& why);
   void close();
+
+  const grpc::ResourceQuota& memory() const { return memory_; }
 
  private:
   class Stream;
@@ -96,6 +100,7 @@ class ServerEnd::Service final : public v1::AgentLink::CallbackService {
   void done(Stream& stream);
 
   void tell_gone(Stream& stream);
+  void make_room();
 
   const ServerEndListener listener_;
   const ServerEndConfig config_;
@@ -104,6 +109,7 @@ class ServerEnd::Service final : public v1::AgentLink::CallbackService {
   std::map<std::string, Stream*, std::less<>> by_node_;  // those told of; guarded by order_
 
   std::mutex mutex_;  // of all below
+  grpc::ResourceQuota memory_{"berth link"};
   std::condition_variable all_done_;
   std::map<const Stream*, std::shared_ptr<Stream>> streams_;      // until gRPC has let go of them
   std::map<std::uint64_t, std::shared_ptr<Stream>> connections_;  // those told of
@@ -295,6 +301,7 @@ Reactor* ServerEnd::Service::Connect(grpc::CallbackServerContext* context) {
   {
     const std::lock_guard lock(mutex_);
     streams_.emplace(stream.get(), stream);
+    make_room();
     if (closed_) peer.refusal = Status(StatusCode::UNAVAILABLE, "shutting down");
   }
   if (peer.refusal.ok()) {
@@ -381,7 +388,13 @@ void ServerEnd::Service::done(Stream& stream) {
   CHECK(at != streams_.end(), "a stream is done once");
   last = std::move(at->second);
   streams_.erase(at);
+  make_room();
   if (streams_.empty()) all_done_.notify_all();
+}
+
+// Under mutex_.
+void ServerEnd::Service::make_room() {
+  memory_.Resize(kServerMemoryMax + streams_.size() * kServerMemoryPerStream);
 }
 
 ServerEnd::ServerEnd(ServerEndListener listener, ServerEndConfig config)
@@ -391,7 +404,7 @@ ServerEnd::~ServerEnd() = default;
 
 void ServerEnd::prepare(grpc::ServerBuilder& builder) {
   builder.SetMaxReceiveMessageSize(kMessageBytesMax);
-  builder.SetResourceQuota(grpc::ResourceQuota("berth link").Resize(kServerMemoryMax));
+  builder.SetResourceQuota(service_->memory());
   builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, kServerPingMs);
   builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, kServerPingTimeoutMs);
   builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS, 1);

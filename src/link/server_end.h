@@ -45,9 +45,9 @@ class ServerEnd {
   explicit ServerEnd(ServerEndListener listener, ServerEndConfig config = {});
   ~ServerEnd();  // after the server; no listener is called after it
 
-  // Sets what the link needs of the server that it is added to: how large a message may be, and
-  // how often peers may ask whether it is alive.
-  static void prepare(grpc::ServerBuilder& builder);
+  // Sets what the link needs of the server that it is added to: how large a message may be, how
+  // much all that comes may hold in memory, and how often peers may ask whether it is alive.
+  void prepare(grpc::ServerBuilder& builder);
 
   grpc::Service& service();
 

@@ -164,7 +164,7 @@ RuntimeTest::ExecResult RuntimeTest::exec(const model::InstanceSpec& spec, ExecR
   auto session = runtime_->exec(spec.key, request, listener);
   EXPECT_TRUE(session) << session.error().message;
   if (!session) return result;
-  EXPECT_TRUE((*session)->write(input));
+  EXPECT_EQ((*session)->write(input, kPatience).value_or(0), input.size());
   (*session)->close_input();
   std::unique_lock lock(mutex);
   EXPECT_TRUE(changed.wait_for(lock, kPatience, [&] { return has_ended; }));

@@ -23,8 +23,7 @@
 namespace berth::runtime {
 namespace {
 
-constexpr int kWriteMs = 10'000;  // for who does not read its input
-constexpr char kEndOfInput = 4;   // Ctrl-D
+constexpr char kEndOfInput = 4;  // Ctrl-D
 
 using shim::Fd;
 
@@ -121,29 +120,28 @@ class Session final : public ExecSession {
     if (!plan_.inner_pid_file.empty()) ::unlink(plan_.inner_pid_file.c_str());
   }
 
-  Result<void> write(std::string_view input) override {
+  Result<std::size_t> write(std::string_view input, Duration wait) override {
     const std::lock_guard lock(input_mutex_);
     if (!input_.is_open()) return Error{Code::Conflict, "the input is closed"};
     const WithoutSigpipe without;
-    while (!input.empty()) {
-      const ssize_t done = ::write(input_.get(), input.data(), input.size());
+    std::size_t taken = 0;
+    while (taken < input.size()) {
+      const ssize_t done = ::write(input_.get(), input.data() + taken, input.size() - taken);
       if (done >= 0) {
-        input.remove_prefix(static_cast<std::size_t>(done));
+        taken += static_cast<std::size_t>(done);
         continue;
       }
       if (errno == EINTR) continue;
       if (errno != EAGAIN) return failure("cannot write");
       pollfd room{input_.get(), POLLOUT, 0};
-      if (::poll(&room, 1, kWriteMs) == 0) {
-        return Error{Code::Unavailable, "the program does not read its input"};
-      }
+      if (::poll(&room, 1, static_cast<int>(wait / 1ms)) == 0) break;
     }
-    return {};
+    return taken;
   }
 
   void close_input() override {
     if (terminal_) {
-      static_cast<void>(write({&kEndOfInput, 1}));
+      static_cast<void>(write({&kEndOfInput, 1}, 1s));
       return;
     }
     const std::lock_guard lock(input_mutex_);

@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <chrono>
 #include <cstring>
+#include <iterator>
 #include <thread>
 #include <utility>
 
@@ -18,7 +19,7 @@ namespace berth::runtime {
 namespace {
 
 constexpr std::size_t kReadBytes = 64 << 10;
-constexpr std::size_t kBatchBytes = 1 << 20;
+constexpr std::size_t kBatchBytes = 256 << 10;
 constexpr std::size_t kPendingBytesMax = 64 << 10;  // longer is no line of ours
 constexpr std::chrono::milliseconds kPoll{200};
 constexpr std::uint32_t kFilesMax = 1000;
@@ -31,6 +32,12 @@ std::uint64_t inode_of(int fd) {
 std::uint64_t inode_of(const std::filesystem::path& path) {
   struct stat file {};
   return ::lstat(path.c_str(), &file) == 0 ? file.st_ino : 0;
+}
+
+LogLine missing_some() {
+  return {.time = "",
+          .from_stderr = true,
+          .text = "(berth: output is missing here, it was rotated away before it was read)"};
 }
 
 std::string_view take_word(std::string_view& text) {
@@ -72,18 +79,48 @@ std::vector<std::filesystem::path> LogReader::files() const {
 
 Result<LogReader> LogReader::open(const std::filesystem::path& directory, std::size_t lines) {
   LogReader reader(directory);
-  // All files are read once from the beginning: they are few, and bounded in size.
-  std::deque<LogLine> last;
-  while (reader.open_oldest_after_current()) {
-    while (reader.fill()) {
-      for (LogLine& line : reader.take_lines()) {
-        last.push_back(std::move(line));
-        if (last.size() > lines) last.pop_front();
-      }
-    }
-  }
-  reader.first_ = std::move(last);
+  reader.begin_at_last(lines);
   return reader;
+}
+
+// Counts from the newest file on, so that no line need be kept; what is not opened here is begun
+// with the oldest file by the first `read`.
+void LogReader::begin_at_last(std::size_t lines) {
+  if (lines == kAllLines) return;
+  std::vector<std::filesystem::path> all = files();
+  for (; !all.empty(); all.pop_back()) {
+    LogReader counter(directory_);
+    if (!counter.open_file(all.back())) continue;
+    std::size_t count = 0;
+    while (counter.fill()) count += counter.take_lines().size();
+    if (count < lines) {
+      lines -= count;
+      continue;
+    }
+    ::lseek(counter.file_.get(), 0, SEEK_SET);
+    counter.pending_.clear();
+    counter.skip(count - lines);
+    *this = std::move(counter);
+    return;
+  }
+}
+
+void LogReader::skip(std::size_t lines) {
+  while (lines > 0 && fill()) {
+    waiting_ = take_lines();
+    const std::size_t skipped = std::min(lines, waiting_.size());
+    waiting_.erase(waiting_.begin(), waiting_.begin() + static_cast<std::ptrdiff_t>(skipped));
+    lines -= skipped;
+  }
+}
+
+bool LogReader::open_file(const std::filesystem::path& path) {
+  shim::Fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
+  if (!file.is_open()) return false;
+  inode_ = inode_of(file.get());
+  file_ = std::move(file);
+  pending_.clear();
+  return true;
 }
 
 // Goes on with the file that followed the one just read to its end. False: there is none yet.
@@ -93,12 +130,9 @@ bool LogReader::open_oldest_after_current() {
   for (auto at = all.begin(); at != all.end(); ++at) {
     if (inode_ != 0 && inode_of(*at) == inode_) next = at + 1;
   }
-  if (next == all.end()) return false;
-  shim::Fd file(::open(next->c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
-  if (!file.is_open()) return false;
-  inode_ = inode_of(file.get());
-  file_ = std::move(file);
-  pending_.clear();
+  const bool is_missing_some = inode_ != 0 && next == all.begin();
+  if (next == all.end() || !open_file(*next)) return false;
+  if (is_missing_some) waiting_.push_back(missing_some());
   return true;
 }
 
@@ -126,9 +160,7 @@ std::vector<LogLine> LogReader::take_lines() {
 
 std::vector<LogLine> LogReader::read(Duration wait) {
   const auto until = std::chrono::steady_clock::now() + wait;
-  std::vector<LogLine> lines(std::make_move_iterator(first_.begin()),
-                             std::make_move_iterator(first_.end()));
-  first_.clear();
+  std::vector<LogLine> lines = std::exchange(waiting_, {});
   for (std::size_t bytes = 0;;) {
     // Asked before reading: what was written before the rotation is then read before we go on.
     const bool is_rotated = inode_ != inode_of(directory_ / "current");
@@ -139,7 +171,11 @@ std::vector<LogLine> LogReader::read(Duration wait) {
       }
     }
     if (bytes >= kBatchBytes) return lines;
-    if (is_rotated && open_oldest_after_current()) continue;
+    if (is_rotated && open_oldest_after_current()) {
+      std::move(waiting_.begin(), waiting_.end(), std::back_inserter(lines));
+      waiting_.clear();
+      continue;
+    }
     const auto left = until - std::chrono::steady_clock::now();
     if (!lines.empty() || left <= left.zero()) return lines;
     std::this_thread::sleep_for(std::min<std::chrono::steady_clock::duration>(left, kPoll));

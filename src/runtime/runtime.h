@@ -42,7 +42,9 @@ class ExecSession {
  public:
   virtual ~ExecSession() = default;  // kills what still runs
 
-  virtual Result<void> write(std::string_view input) = 0;
+  // How much the program has taken when that is all, or when `wait` has passed. An error: it takes
+  // no input any more.
+  virtual Result<std::size_t> write(std::string_view input, Duration wait) = 0;
   virtual void close_input() = 0;
   virtual void resize(std::uint16_t rows, std::uint16_t columns) = 0;
 };

@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
 """The demo: what ./run starts, as a newcomer sees it."""
 
+import os
+import shutil
 import subprocess
 import unittest
 
-from harness import IS_ROOT, ROOT, SystemTest, command_of, main, processes
+from harness import AS_NOBODY, IS_ROOT, NOBODY, ROOT, SystemTest, command_of, main, processes
 
 
 class Demo(SystemTest):
@@ -16,6 +18,24 @@ class Demo(SystemTest):
         self.assertIn("perception/vehicle/1", done.stdout)
         left = [command_of(pid) for pid in processes() if str(state) in command_of(pid)]
         self.assertEqual(left, [])
+
+    @unittest.skipUnless(IS_ROOT, "only root can become somebody else")
+    def test_an_ordinary_user_sees_it_with_processes_only(self):
+        tree = self.unit.directory / "tree"  # the user may not be able to look into ours
+        for part in ("tools", "examples"):
+            shutil.copytree(ROOT / part, tree / part)
+        programs = tree / "build" / "release" / "bin"
+        programs.mkdir(parents=True)
+        for name in ("berth", "berthd", "berth-agent", "berth-shim"):
+            shutil.copy(self.unit.bin / name, programs)
+        subprocess.run(["chown", "-R", str(NOBODY), self.unit.directory], check=True)
+        done = subprocess.run([*AS_NOBODY, "--clear-groups", tree / "tools" / "demo.py", "--once"], capture_output=True, text=True,
+                              timeout=300, check=False,
+                              env={**os.environ, "HOME": str(tree), "TMPDIR": str(self.unit.directory)})
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        self.assertIn("processes only: containers need root", done.stdout)
+        self.assertIn("perception/vehicle/1", done.stdout)
+        self.assertEqual([path.name for path in self.unit.directory.glob("berth-demo-*")], [])
 
     @unittest.skipUnless(IS_ROOT, "containers need root")
     def test_it_runs_containers_and_processes_on_three_nodes(self):

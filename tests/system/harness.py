@@ -17,6 +17,11 @@ IS_ROOT = os.geteuid() == 0
 COUNTED = "echo $$ >> starts; exec sleep 1000000"
 
 
+# Somebody who is nobody on this machine, as a command to put before another.
+NOBODY = 65534
+AS_NOBODY = ["setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}"]
+
+
 def item(name: str, **spec) -> dict:
     spec = {"type": "service", "version": "1", "images": [{"command": ["/bin/sh", "-c", COUNTED]}],
             "request": {"cpu": 1, "ram": "1Mi"}, **spec}

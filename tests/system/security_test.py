@@ -1,12 +1,15 @@
 #!/usr/bin/env python3
 """Who is let in, who is not, and what nobody may send."""
 
+import grp
 import json
+import os
 import shutil
 import subprocess
 import time
+import unittest
 
-from harness import SystemTest, deployment, item, main, wait_until
+from harness import AS_NOBODY, IS_ROOT, SystemTest, deployment, item, main, wait_until
 
 
 class Security(SystemTest):
@@ -70,6 +73,32 @@ class Security(SystemTest):
         self.assertNotEqual(touch.returncode, 0)
         self.assertIn("viewer", touch.stderr)
         self.assertEqual(self.unit.instances(), [])
+
+    def as_nobody(self, groups: str = "--clear-groups") -> subprocess.CompletedProcess:
+        berth = shutil.copy(self.unit.bin / "berth", self.unit.directory)  # where everybody can find it
+        return subprocess.run([*AS_NOBODY, groups, berth, "get", "nodes"], capture_output=True, text=True, timeout=60,
+                              check=False, env={**os.environ, **self.unit.environment()})
+
+    @unittest.skipUnless(IS_ROOT, "only root can become somebody else")
+    def test_the_socket_is_ours_alone_unless_a_group_may_use_it(self):
+        refused = self.as_nobody()
+        self.assertEqual(refused.returncode, 6)
+        self.assertIn("This user may not use the socket", refused.stderr)
+
+        self.unit.control.stop()
+        group = grp.getgrnam("daemon")
+        self.unit.start_control("--socket-group", group.gr_name)
+        refused = self.as_nobody()
+        self.assertEqual(refused.returncode, 6, "a group of others is nobody's concern")
+        let_in = self.as_nobody(f"--groups={group.gr_gid}")
+        self.assertEqual(let_in.returncode, 0, let_in.stderr)
+
+    @unittest.skipUnless(IS_ROOT, "only root can become somebody else")
+    def test_who_gets_at_the_socket_by_its_mode_still_needs_to_be_known(self):
+        self.unit.socket.chmod(0o666)
+        refused = self.as_nobody()
+        self.assertNotEqual(refused.returncode, 0)
+        self.assertIn("may not", refused.stderr)
 
     def test_without_certificate_only_health_is_told(self):
         self.assertEqual(self.curl("/livez"), "200")

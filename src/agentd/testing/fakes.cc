@@ -93,9 +93,9 @@ class FakeMachine::Runtime final : public runtime::Runtime {
     class Echo final : public runtime::ExecSession {
      public:
       explicit Echo(runtime::ExecListener told) : listener_(std::move(told)) {}
-      Result<void> write(std::string_view input) override {
+      Result<std::size_t> write(std::string_view input, Duration) override {
         listener_.output(input, false);
-        return {};
+        return input.size();
       }
       void close_input() override { listener_.ended(7); }
       void resize(std::uint16_t, std::uint16_t) override {}

@@ -57,7 +57,10 @@ bool answer(WebSocket& socket, const v1::ExecInput& input) {
     output.set_from_stderr(true);
     output.set_data(input.instance() + " " + input.command(0));
   }
-  if (!input.data().empty()) output.set_data(input.data());
+  if (!input.data().empty()) {
+    output.set_data(input.data());
+    output.set_input_credit(static_cast<std::uint32_t>(input.data().size()));
+  }
   if (input.end()) output.set_exit_code(7);
   say(socket, output);
   return !input.end();

@@ -112,6 +112,16 @@ void Call::when_over(std::function<void()> then) {
   then();
 }
 
+void Call::when_taken(Taken then) {
+  const std::lock_guard lock(mutex_);
+  if (!end_) taken_ = std::make_shared<const Taken>(std::move(then));
+}
+
+bool Call::may_stand_still() const {
+  const std::lock_guard lock(mutex_);
+  return taken_ != nullptr;
+}
+
 void Call::when_input(Input take) {
   const std::lock_guard lock(mutex_);
   if (!end_) input_ = std::make_shared<const Input>(std::move(take));
@@ -129,19 +139,24 @@ std::optional<Error> Call::failure() const {
 
 Call::Next Call::next() {
   std::function<void()> drained;
+  std::shared_ptr<const Taken> taken;
+  std::size_t bytes = 0;
   Next result;
   {
     const std::lock_guard lock(mutex_);
     if (!queue_.empty()) {
       result = std::move(queue_.front().first);
-      queued_bytes_ -= queue_.front().second;
+      bytes = queue_.front().second;
+      queued_bytes_ -= bytes;
       queue_.pop_front();
+      taken = taken_;
       if (queue_.empty()) drained = std::exchange(drained_, nullptr);
     } else if (end_) {
       result = *end_;
     }
   }
   if (drained) drained();
+  if (taken && bytes > 0) (*taken)(bytes);
   return result;
 }
 

@@ -80,11 +80,17 @@ class Call {
   void when_drained(std::function<void()> then);
   // When the call is over, for whatever reason; once.
   void when_over(std::function<void()> then);
+  // Whenever the front has taken a message that had a size, with that size. Who asks for it sends
+  // no more than what was taken leaves room for; so this caller may stand still as long as it
+  // likes.
+  using Taken = std::function<void(std::size_t bytes)>;
+  void when_taken(Taken then);
   // What the caller sends after its request; nullptr: nothing follows.
   using Input = std::function<void(const Message*)>;
   void when_input(Input take);
 
   bool is_over() const;
+  bool may_stand_still() const;
   // Why it failed, if it did.
   std::optional<Error> failure() const;
 
@@ -114,6 +120,7 @@ class Call {
   std::function<void()> wake_;
   std::function<void()> drained_;
   std::function<void()> over_;
+  std::shared_ptr<const Taken> taken_;
   std::shared_ptr<const Input> input_;
 };
 using CallPtr = std::shared_ptr<Call>;

@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "codec/instance_name.h"
 #include "codec/manifest.h"
 #include "codec/plan_json.h"
 #include "codec/wire.h"
@@ -159,11 +160,11 @@ Result<std::string> planned(Cluster cluster, const v1::PlanRequest& request) {
   return codec::plan_to_json(plan, revision);
 }
 
-std::vector<model::InstanceKey> known_instances(const placement::Snapshot& snapshot) {
+std::set<model::InstanceKey> known_instances(const placement::Snapshot& snapshot) {
   std::set<model::InstanceKey> known;
   for (const placement::Request& request : placement::expand(snapshot)) known.insert(request.key);
   for (const auto& [key, present] : snapshot.present) known.insert(key);
-  return {known.begin(), known.end()};
+  return known;
 }
 
 // What runs and is not asked for any more has no verdicts: nothing was decided about it.
@@ -176,7 +177,7 @@ placement::Explanation explanation_of(const placement::Plan& plan, const model::
 
 Result<std::string> explained(const Cluster& cluster, const std::string& instance) {
   const placement::Snapshot snapshot = snapshot_of(cluster);
-  const auto key = TRY(find_instance(instance, known_instances(snapshot)));
+  const auto key = TRY(codec::find_instance(instance, known_instances(snapshot)));
   const placement::Plan plan =
       placement::make_plan(snapshot, {.mode = placement::Mode::Run, .explain = key});
   return codec::explanation_to_json(plan, explanation_of(plan, key));

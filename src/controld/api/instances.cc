@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "codec/instance_name.h"
 #include "controld/api/calls.h"
 #include "controld/api/messages.h"
 
@@ -25,9 +26,9 @@ bool is_meant(const InstanceView& view, const v1::ListInstancesRequest& request)
 }
 
 Result<void> keep_named(std::vector<InstanceView>& views, const std::string& name) {
-  std::vector<model::InstanceKey> known;
-  for (const InstanceView& view : views) known.push_back(view.status.key);
-  const model::InstanceKey key = TRY(find_instance(name, known));
+  std::set<model::InstanceKey> known;
+  for (const InstanceView& view : views) known.insert(view.status.key);
+  const model::InstanceKey key = TRY(codec::find_instance(name, known));
   std::erase_if(views, [&](const InstanceView& view) { return view.status.key != key; });
   return {};
 }

@@ -1,25 +1,25 @@
 #include <fmt/format.h>
 
+#include "codec/instance_name.h"
 #include "controld/api/calls.h"
 
 namespace berth::controld::api {
 namespace {
 
-std::vector<model::InstanceKey> keys_of(const control::Durable& durable,
-                                        const model::ItemId& item) {
-  std::vector<model::InstanceKey> keys;
+std::set<model::InstanceKey> keys_of(const control::Durable& durable, const model::ItemId& item) {
+  std::set<model::InstanceKey> keys;
   auto it = durable.instances.lower_bound({item, model::SubjectId{}, 0});
   for (; it != durable.instances.end() && it->first.item == item; ++it) {
-    if (it->second.phase != model::Phase::Cached) keys.push_back(it->first);
+    if (it->second.phase != model::Phase::Cached) keys.insert(it->first);
   }
   return keys;
 }
 
 // For suggestions: one instance of each item is enough.
-std::vector<model::InstanceKey> all_keys(const control::Durable& durable) {
-  std::vector<model::InstanceKey> keys;
+std::set<model::InstanceKey> all_keys(const control::Durable& durable) {
+  std::set<model::InstanceKey> keys;
   for (const auto& [key, record] : durable.instances) {
-    if (record.phase != model::Phase::Cached) keys.push_back(key);
+    if (record.phase != model::Phase::Cached) keys.insert(key);
   }
   return keys;
 }
@@ -27,10 +27,10 @@ std::vector<model::InstanceKey> all_keys(const control::Durable& durable) {
 Result<Streams::Target> target_of(const control::Controller& controller,
                                   const std::string& instance) {
   const control::Durable& durable = controller.durable();
-  const InstanceName name = TRY(parse_instance_name(instance));
+  const codec::InstanceName name = TRY(codec::parse_instance_name(instance));
   auto known = keys_of(durable, name.item);
   if (known.empty()) known = all_keys(durable);
-  const model::InstanceKey key = TRY(find_instance(instance, known));
+  const model::InstanceKey key = TRY(codec::find_instance(instance, known));
   const auto& place = durable.instances.at(key).place;
   if (!place) {
     return Error{Code::Unavailable,

@@ -54,17 +54,4 @@ void look(const Services& services, const CallPtr& call, Copy copy, Then then) {
 void answer_with_revision(const Services& services, const CallPtr& call,
                           const std::function<control::Event(control::CallId)>& make);
 
-// An instance as people name it: item[/subject[/index]], with or without "instance/" before it.
-// Without a subject: the item's only one, else `default`.
-struct InstanceName {
-  model::ItemId item;
-  std::optional<model::SubjectId> subject;
-  std::uint32_t index = 0;
-};
-Result<InstanceName> parse_instance_name(std::string_view text);
-
-// Which of the known ones (ordered) is meant.
-Result<model::InstanceKey> find_instance(std::string_view text,
-                                         const std::vector<model::InstanceKey>& known);
-
 }  // namespace berth::controld::api

@@ -70,7 +70,8 @@ void join(const Services& services, const v1::JoinRequest& request, const CallPt
   const trust::WallTime now = system_clock::now();
   const auto sign = [&services, request, call, now](const trust::Identity& identity) {
     const trust::Authority& authority = services.identity->authority();
-    const auto certificate = authority.sign(request.request(), identity, kCertificateValidity, now);
+    const auto certificate =
+        authority.sign(request.request(), identity, services.identity->validity(), now);
     if (!certificate) return call->fail(certificate.error());
     v1::JoinReply reply;
     reply.set_certificate(*certificate);

@@ -20,13 +20,14 @@ std::string user_name(uid_t uid) {
   return found == nullptr ? fmt::format("uid-{}", uid) : found->pw_name;
 }
 
-bool is_member(uid_t uid, gid_t own_group, gid_t group) {
-  if (own_group == group) return true;
-  const std::string name = user_name(uid);
-  std::vector<gid_t> groups(1024);
-  int count = static_cast<int>(groups.size());
-  if (getgrouplist(name.c_str(), own_group, groups.data(), &count) < 0) return false;
-  return std::find(groups.begin(), groups.begin() + count, group) != groups.begin() + count;
+// The groups that the caller really has, whatever /etc/group says of its user now.
+bool is_member(int socket, gid_t own_group, gid_t group) {
+  std::vector<gid_t> groups(65'536);  // the most that the kernel gives anybody
+  socklen_t size = static_cast<socklen_t>(groups.size() * sizeof(gid_t));
+  if (getsockopt(socket, SOL_SOCKET, SO_PEERGROUPS, groups.data(), &size) != 0) size = 0;
+  groups.resize(size / sizeof(gid_t));
+  groups.push_back(own_group);
+  return std::find(groups.begin(), groups.end(), group) != groups.end();
 }
 
 // The name in the certificate that the handshake has verified.
@@ -64,7 +65,7 @@ api::Caller caller_of(UnixStream& stream, std::optional<gid_t> group) {
   const int socket = stream.socket().native_handle();
   if (getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0) return caller;
   const bool is_ours = peer.uid == 0 || peer.uid == geteuid();
-  if (is_ours || (group && is_member(peer.uid, peer.gid, *group))) {
+  if (is_ours || (group && is_member(socket, peer.gid, *group))) {
     caller.identity = trust::Identity{trust::Role::Admin, user_name(peer.uid)};
   }
   return caller;

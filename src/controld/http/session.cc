@@ -170,14 +170,21 @@ class Session {
     const api::Refusal refusal = api::refusal_of(caller_, method);
     if (refusal == api::Refusal::None) co_return true;
     if (refusal == api::Refusal::NoIdentity) {
-      co_await refuse(parser, 401, "Unauthenticated",
-                      "a certificate of this unit is needed: berth login with a token");
+      co_await refuse(parser, 401, "Unauthenticated", std::string(advice_for_strangers()));
     } else {
       co_await refuse(
           parser, 403, "Forbidden",
           trust::to_string(*caller_.identity) + " may not call " + std::string(method.name));
     }
     co_return false;
+  }
+
+  static std::string_view advice_for_strangers() {
+    if constexpr (std::is_same_v<Stream, UnixStream>) {
+      return "this user may not use the socket: try as root, or as a member of the group that "
+             "berthd's socketGroup names";
+    }
+    return "a certificate of this unit is needed: berth login with a token";
   }
 
   // Nothing is stored before it is known to be small enough.
@@ -278,7 +285,7 @@ class Session {
       std::string text;
       goes_on = collect(*call, next, text);
       if (text.empty()) continue;
-      const bool written = co_await write_chunk(text);
+      const bool written = co_await write_chunk(text, *call);
       if (!written) co_return call->abandon();
     }
     beast::error_code ignored;
@@ -314,8 +321,9 @@ class Session {
     co_return !error;
   }
 
-  awaitable<bool> write_chunk(const std::string& text) {
-    lowest().expires_after(front_.limits.request_time);
+  awaitable<bool> write_chunk(const std::string& text, const api::Call& call) {
+    call.may_stand_still() ? lowest().expires_never()
+                           : lowest().expires_after(front_.limits.request_time);
     beast::error_code error;
     co_await asio::async_write(*stream_, wire::make_chunk(asio::buffer(text)), into(error));
     co_return !error;

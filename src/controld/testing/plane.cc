@@ -90,8 +90,8 @@ std::filesystem::path make_directory() {
 }
 
 std::unique_ptr<ServerIdentity> make_identity(const std::filesystem::path& directory) {
-  auto identity =
-      ServerIdentity::open(directory, {"localhost", "127.0.0.1"}, std::chrono::system_clock::now());
+  auto identity = ServerIdentity::open(directory, {"localhost", "127.0.0.1"},
+                                       std::chrono::system_clock::now(), std::chrono::hours(1000));
   CHECK(identity.has_value(), "no identity");
   return std::move(*identity);
 }

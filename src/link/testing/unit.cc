@@ -75,7 +75,7 @@ LinkServer::LinkServer(const Unit& unit, Options options) {
   const fs::path directory = options.directory.empty() ? unit.directory() : options.directory;
   end_ = std::make_unique<ServerEnd>(listener(options.takes_messages), options.config);
   grpc::ServerBuilder builder;
-  ServerEnd::prepare(builder);
+  end_->prepare(builder);
   builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
   builder.AddListeningPort(
       fmt::format("127.0.0.1:{}", options.port),

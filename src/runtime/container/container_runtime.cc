@@ -60,6 +60,29 @@ std::string as_hostname(const model::InstanceKey& key) {
   return name.substr(name.size() > 63 ? name.size() - 63 : 0);
 }
 
+// What is there is left alone. The program is only looked for, never run: any file that can be
+// executed will do.
+Result<void> make_probe_bundle(const std::filesystem::path& bundle,
+                               const std::filesystem::path& program, const std::string& cgroup) {
+  namespace fs = std::filesystem;
+  const fs::path rootfs = bundle / "rootfs";
+  std::error_code error;
+  if (fs::file_size(rootfs / "program", error) != fs::file_size(program, error)) {
+    fs::create_directories(rootfs, error);
+    fs::copy_file(program, rootfs / "program", fs::copy_options::overwrite_existing, error);
+  }
+  const std::string config = to_oci_config({.rootfs = rootfs,
+                                            .args = {"/program"},
+                                            .user = {65534, 65534},
+                                            .hostname = "probe",
+                                            .cgroup = cgroup});
+  const std::string file = bundle / "config.json";
+  if (shim::read_file(AT_FDCWD, file.c_str(), config.size() + 1) == config) return {};
+  if (!error && shim::write_file(AT_FDCWD, file.c_str(), config, shim::Durable::No)) return {};
+  return Error{Code::Unavailable,
+               fmt::format("cannot make {}: {}", bundle.string(), error.message())};
+}
+
 // What programs expect to find about the machine whose network they share.
 void add_network_files(std::vector<Mount>& mounts) {
   for (const char* file : {"/etc/hosts", "/etc/resolv.conf"}) {
@@ -112,28 +135,20 @@ std::string ContainerRuntime::why_not_ready() const {
   return try_it(program);
 }
 
-// The program is only looked for, never run: any file that can be executed will do.
+// Tried every minute while it fails: nothing of it may reach the disk but the bundle, once.
 std::string ContainerRuntime::try_it(const std::string& program) const {
   const std::filesystem::path bundle = config_.state_dir / ("probe-" + name_);
   const std::string container = fmt::format("probe-{}-{}", name_, ::getpid());
-  std::error_code error;
-  std::filesystem::create_directories(bundle / "rootfs", error);
-  std::filesystem::copy_file(config_.shim, bundle / "rootfs" / "program",
-                             std::filesystem::copy_options::overwrite_existing, error);
-  const std::string config = to_oci_config({.rootfs = bundle / "rootfs",
-                                            .args = {"/program"},
-                                            .user = {65534, 65534},
-                                            .hostname = "probe",
-                                            .cgroup = cgroup_of(container)});
-  if (error ||
-      !shim::write_file(AT_FDCWD, (bundle / "config.json").c_str(), config, shim::Durable::No)) {
-    return fmt::format("cannot make {}: {}", bundle.string(), error.message());
+  if (const auto made = make_probe_bundle(bundle, config_.shim, cgroup_of(container)); !made) {
+    return made.error().message;
   }
-  const std::string root = launch_of(container).oci_root;
+  const std::string root = "/run/berth-" + container;
   const auto created = run_command(
       {program, "--root", root, "create", "--bundle", bundle.string(), container}, kOrderTime);
   const auto removed =
       run_command({program, "--root", root, "delete", "--force", container}, kOrderTime);
+  std::error_code ignored;
+  std::filesystem::remove_all(root, ignored);
   if (!created) return created.error().message;
   if (created->code != 0) return shim::sentence_of(created->output);
   if (!removed) return removed.error().message;

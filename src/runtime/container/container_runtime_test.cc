@@ -228,6 +228,33 @@ TEST_F(ContainerRuntimeTest, ARuntimeThatCannotMakeContainersIsNotReadyAndSaysWh
   EXPECT_THAT(probed.message, HasSubstr("hybrid"));
 }
 
+// Of this process and those it has waited for.
+std::string bytes_written_to_disks() {
+  std::ifstream figures("/proc/self/io");
+  std::string name, bytes;
+  while (figures >> name >> bytes) {
+    if (name == "write_bytes:") return bytes;
+  }
+  return "";
+}
+
+TEST_F(ContainerRuntimeTest, AProbeThatFailsAgainAndAgainWritesNothing) {
+  const auto programs = config_.state_dir / "bin";
+  std::filesystem::create_directories(programs);
+  std::ofstream(programs / "crun") << "#!/bin/sh\necho out of order >&2\nexit 1\n";
+  std::filesystem::permissions(programs / "crun", std::filesystem::perms::owner_all);
+  const std::string path = ::getenv("PATH");
+  ::setenv("PATH", (programs.string() + ":" + path).c_str(), 1);
+  open(model::RuntimeType::Crun);
+  EXPECT_THAT(runtime().probe().message, HasSubstr("out of order"));
+  const std::string written = bytes_written_to_disks();
+  for (int i = 0; i < 5; ++i) {
+    EXPECT_THAT(runtime().probe().message, HasSubstr("out of order"));
+  }
+  EXPECT_EQ(bytes_written_to_disks(), written);
+  ::setenv("PATH", path.c_str(), 1);
+}
+
 TEST(Bundle, AQuotaInDmipsIsAShareOfTheCores) {
   model::Item item;
   item.quotas.cpu = Dmips(2'500);

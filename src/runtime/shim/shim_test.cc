@@ -168,6 +168,48 @@ TEST_F(LogsTest, FollowingMissesNothingAcrossRotations) {
   EXPECT_EQ(heard, said);
 }
 
+TEST_F(LogsTest, ATailOfAnyLengthBeginsWhereItShould) {
+  LogWriter log = writer(400, 50);
+  std::vector<std::string> said;
+  for (int i = 0; i < 60; ++i) {
+    said.push_back("line " + std::to_string(i));
+    log.feed(Stream::Output, said.back() + "\n");
+  }
+  for (std::size_t lines = 1; lines <= said.size(); ++lines) {
+    EXPECT_EQ(last(lines), std::vector(said.end() - static_cast<long>(lines), said.end()));
+  }
+  EXPECT_EQ(last(61), said);
+  EXPECT_EQ(last(LogReader::kAllLines), said);
+}
+
+TEST_F(LogsTest, ALongLogIsGivenInBatches) {
+  LogWriter log = writer(10 << 20, 2);
+  const std::string line(1000, 'x');
+  for (int i = 0; i < 5000; ++i) log.feed(Stream::Output, line + "\n");
+  auto reader = LogReader::open(directory_, LogReader::kAllLines);
+  std::size_t count = 0;
+  for (auto lines = reader->read(Duration{}); !lines.empty(); lines = reader->read(Duration{})) {
+    EXPECT_LT(lines.size(), 500U);
+    count += lines.size();
+  }
+  EXPECT_EQ(count, 5000U);
+}
+
+TEST_F(LogsTest, AReaderWhoWasTooSlowIsToldThatSomethingIsMissing) {
+  LogWriter log = writer(400, 2);
+  log.feed(Stream::Output, "first\n");
+  auto reader = LogReader::open(directory_, 10);
+  ASSERT_THAT(texts(reader->read(Duration{})), ElementsAre("first"));
+  for (int i = 0; i < 60; ++i) log.feed(Stream::Output, "line " + std::to_string(i) + "\n");
+  const auto lines = texts(reader->read(Duration{}));
+  const auto missing = std::find_if(lines.begin(), lines.end(), [](const std::string& text) {
+    return text.find("missing here") != std::string::npos;
+  });
+  ASSERT_NE(missing, lines.end());
+  EXPECT_NE(missing + 1, lines.end());
+  EXPECT_EQ(lines.back(), "line 59");
+}
+
 TEST_F(LogsTest, ThereMayBeNoOutputYet) {
   auto reader = LogReader::open(directory_ / "later", 10);
   ASSERT_TRUE(reader);

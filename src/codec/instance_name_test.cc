@@ -1,9 +1,9 @@
-#include "cli/instance_name.h"
+#include "codec/instance_name.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace berth::cli {
+namespace berth::codec {
 namespace {
 
 using model::InstanceKey;
@@ -42,4 +42,4 @@ TEST(FindInstance, RefusesWhatIsNoName) {
 }
 
 }  // namespace
-}  // namespace berth::cli
+}  // namespace berth::codec

@@ -1,4 +1,4 @@
-#include "cli/instance_name.h"
+#include "codec/instance_name.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "base/suggest.h"
-#include "cli/table.h"
+#include "codec/text.h"
 
-namespace berth::cli {
+namespace berth::codec {
 namespace {
 
 constexpr std::size_t kSuggestionsMax = 3;
@@ -27,12 +27,15 @@ std::vector<std::string> split(std::string_view text) {
   }
 }
 
-Result<std::uint32_t> parse_index(const std::string& text) {
-  std::uint32_t index = 0;
-  const char* end = text.data() + text.size();
-  const auto [stopped, error] = std::from_chars(text.data(), end, index);
-  if (error == std::errc{} && stopped == end) return index;
-  return invalid_input(fmt::format("\"{}\" is no index: a number is wanted", printable(text)));
+Error bad_name(std::string_view text) {
+  return invalid_input(
+      fmt::format("{} names no instance: item[/subject[/index]] is wanted", in_quotes(text)));
+}
+
+// As it was typed, but on one line and not endless.
+std::string printable(const model::InstanceKey& key) {
+  const std::string quoted = in_quotes(model::to_string(key));
+  return quoted.substr(1, quoted.size() - 2);
 }
 
 std::set<model::SubjectId> subjects_of(const model::ItemId& item,
@@ -55,8 +58,7 @@ std::string subjects_text(const model::ItemId& item, const std::set<model::Subje
 
 // Suggests by the part that is wrong: an item, a subject of that item, or the indices there are.
 Error unknown(const model::InstanceKey& key, const std::set<model::InstanceKey>& known) {
-  const std::string message =
-      fmt::format("there is no instance {}.", printable(model::to_string(key)));
+  const std::string message = fmt::format("there is no instance {}.", printable(key));
   const auto subjects = subjects_of(key.item, known);
   if (subjects.empty()) {
     std::set<std::string> items;
@@ -74,24 +76,32 @@ Error unknown(const model::InstanceKey& key, const std::set<model::InstanceKey>&
 
 }  // namespace
 
+Result<InstanceName> parse_instance_name(std::string_view name) {
+  constexpr std::string_view kPrefix = "instance/";
+  std::string_view rest = name;
+  if (rest.starts_with(kPrefix)) rest.remove_prefix(kPrefix.size());
+  const std::vector<std::string> parts = split(rest);
+  if (parts.size() > 3 || parts.front().empty()) return bad_name(name);
+  InstanceName parsed{model::ItemId(parts[0]), std::nullopt, 0};
+  if (parts.size() > 1) parsed.subject = model::SubjectId(parts[1]);
+  if (parts.size() < 3) return parsed;
+  const char* end = parts[2].data() + parts[2].size();
+  const auto [stopped, error] = std::from_chars(parts[2].data(), end, parsed.index);
+  if (error != std::errc{} || stopped != end) return bad_name(name);
+  return parsed;
+}
+
 Result<model::InstanceKey> find_instance(std::string_view name,
                                          const std::set<model::InstanceKey>& known) {
-  constexpr std::string_view kPrefix = "instance/";
-  if (name.starts_with(kPrefix)) name.remove_prefix(kPrefix.size());
-  const std::vector<std::string> parts = split(name);
-  if (parts.size() > 3 || parts.front().empty()) {
-    return invalid_input(
-        fmt::format("\"{}\" names no instance: item[/subject[/index]] is wanted", printable(name)));
-  }
-  model::InstanceKey key{model::ItemId(parts[0]), model::SubjectId("default"), 0};
-  if (parts.size() > 1) {
-    key.subject = model::SubjectId(parts[1]);
+  const InstanceName parsed = TRY(parse_instance_name(name));
+  model::InstanceKey key{parsed.item, model::SubjectId("default"), parsed.index};
+  if (parsed.subject) {
+    key.subject = *parsed.subject;
   } else if (const auto subjects = subjects_of(key.item, known); subjects.size() == 1) {
     key.subject = *subjects.begin();
   }
-  if (parts.size() > 2) key.index = TRY(parse_index(parts[2]));
   if (!known.contains(key)) return unknown(key, known);
   return key;
 }
 
-}  // namespace berth::cli
+}  // namespace berth::codec
