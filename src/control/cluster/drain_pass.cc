@@ -22,8 +22,20 @@ bool is_empty(const Context& context, const model::NodeId& id) {
          });
 }
 
+// What has another place already, and runs here until it is active there, waits no longer.
+void hurry_leavers(Context& context, const model::NodeId& id) {
+  const std::set<model::InstanceKey> keys = context.state.instances_on(id);
+  for (const model::InstanceKey& key : keys) {
+    model::InstanceRecord record = *context.state.find_instance(key);
+    if (!record.leaving || record.leaving->place.node != id) continue;
+    record.leaving->stop_first = true;
+    context.put(record);
+  }
+}
+
 void enforce(Context& context, const model::NodeId& id, Drain& drain) {
   drain.deadline = kNever;
+  hurry_leavers(context, id);
   model::NodeRecord record = context.state.durable().nodes.at(id);
   record.drain->overdue = true;
   context.state.put(record);

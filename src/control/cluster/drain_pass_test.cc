@@ -49,6 +49,18 @@ TEST_F(DrainOfANode, StopsWhatIsLeftExactlyAtTheDeadline) {
   EXPECT_TRUE(driver.durable().nodes.at(node_id("n1")).drain->overdue);
 }
 
+TEST_F(DrainOfANode, StopsAlsoWhatMovedSomewhereAndNeverCameUpThere) {
+  driver.join("n2");
+  driver.agent("n2").starts_slowly = true;
+  driver.drain("n1", 10s);
+  driver.agent("n2").set(kA, model::InstanceState::Failed, {"StartFailed", "no"});
+  driver.report_changes("n2");
+  EXPECT_TRUE(driver.runs("n1", kA)) << "make before break";
+  driver.advance(10s);
+  EXPECT_FALSE(driver.runs("n1", kA));
+  EXPECT_TRUE(driver.noted(NoteKind::NodeDrained, "node/n1"));
+}
+
 TEST_F(DrainOfANode, CountsItsDeadlineAnewAfterARestartOfTheController) {
   driver.drain("n1", 10s);
   driver.advance(6s);

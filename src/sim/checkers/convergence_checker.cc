@@ -112,11 +112,19 @@ class Comparison {
     }
   }
 
+  // Messages of old connections can be late by minutes.
+  bool is_reachable(const model::NodeId& node) const {
+    const auto observed = world_.controller()->nodes().find(node);
+    return observed != world_.controller()->nodes().end() && observed->second.reachable();
+  }
+
   void compare_nodes() {
     std::set<std::pair<InstanceKey, model::NodeId>> found;
     for (const auto& [node, host] : world_.agents()) {
       if (!host->up() || !world_.network().connected(node)) {
         complain("{} is not connected", node.value());
+      } else if (!is_reachable(node)) {
+        complain("{} is not reachable", node.value());
       }
       for (const auto& [key, run] : host->machine().runs()) {
         if (run.preinstalled) continue;
