@@ -65,8 +65,17 @@ Result<void> check_command(const v1::OpenExec& message) {
 // One stream, its thread and what came for it.
 class Streams::Stream {
  public:
-  Stream(Name name, std::size_t window, const StreamEnds& ends)
-      : name_(name), ends_(ends), is_counted_(window > 0), input_(kInputsMax), room_(window) {}
+  enum class EndMeans { Everything, Input };
+
+  Stream(Name name, EndMeans end_means, std::size_t window, const StreamEnds& ends)
+      : name_(name),
+        end_means_(end_means),
+        ends_(ends),
+        is_counted_(window > 0),
+        input_(kInputsMax),
+        room_(window) {}
+
+  const Name& name() const { return name_; }
 
   void run(std::function<void(Stream&)> body) {
     thread_ = std::thread([this, body = std::move(body)] {
@@ -82,7 +91,8 @@ class Streams::Stream {
 
   // From the other side. Much more input than was granted ends the stream.
   void put(v1::StreamData piece) {
-    if (piece.has_error()) stop_listening();
+    const bool is_over = piece.end() && end_means_ == EndMeans::Everything;
+    if (is_over || piece.has_error()) stop_listening();
     untaken_ += piece.data().size();
     if (untaken_ <= link::kInputBytesMax && input_.post(std::move(piece))) return;
     send_error({Code::Exhausted, "more input came than the program takes; wait for credit"});
@@ -175,6 +185,7 @@ class Streams::Stream {
   }
 
   const Name name_;
+  const EndMeans end_means_;
   const StreamEnds& ends_;
   const bool is_counted_;
   shell::Mailbox<v1::StreamData> input_;
@@ -195,31 +206,34 @@ Streams::~Streams() {
 }
 
 void Streams::open_logs(std::uint64_t connection, const v1::OpenLogs& request) {
-  open({connection, request.stream()}, request.window(), request.key(),
-       [this, request](Stream& stream, const model::InstanceKey& key) {
+  const Name name{connection, request.stream()};
+  open(std::make_shared<Stream>(name, Stream::EndMeans::Everything, request.window(), ends_),
+       request.key(), [this, request](Stream& stream, const model::InstanceKey& key) {
          run_log(stream, key, request);
        });
 }
 
 void Streams::open_exec(std::uint64_t connection, const v1::OpenExec& request) {
-  open({connection, request.stream()}, request.window(), request.key(),
+  const Name name{connection, request.stream()};
+  const auto end_means =
+      request.terminal() ? Stream::EndMeans::Everything : Stream::EndMeans::Input;
+  open(std::make_shared<Stream>(name, end_means, request.window(), ends_), request.key(),
        [this, request](Stream& stream, const model::InstanceKey& key) {
          run_exec(stream, key, request);
        });
 }
 
-void Streams::open(const Name& name, std::size_t window, const v1::InstanceKey& key,
+void Streams::open(std::shared_ptr<Stream> stream, const v1::InstanceKey& key,
                    std::function<void(Stream&, const model::InstanceKey&)> body) {
   const std::lock_guard lock(mutex_);
   reap();
-  if (streams_.contains(name)) return;  // said twice
-  auto stream = std::make_shared<Stream>(name, window, ends_);
+  if (streams_.contains(stream->name())) return;  // said twice
   const auto known = codec::from_wire(key);
   if (!known) return stream->send_error(known.error());
   if (streams_.size() >= kStreamsMax) {
     return stream->send_error({Code::Exhausted, "too many logs and sessions are open on the node"});
   }
-  streams_.emplace(name, stream);
+  streams_.emplace(stream->name(), stream);
   stream->run([key = *known, body = std::move(body)](Stream& self) { body(self, key); });
 }
 

@@ -56,7 +56,7 @@ class Streams {
   using Name = std::pair<std::uint64_t, std::uint64_t>;  // connection, stream
   using Body = std::function<void(Stream&)>;
 
-  void open(const Name& name, std::size_t window, const v1::InstanceKey& key,
+  void open(std::shared_ptr<Stream> stream, const v1::InstanceKey& key,
             std::function<void(Stream&, const model::InstanceKey&)> body);
   void run_log(Stream& stream, const model::InstanceKey& key, const v1::OpenLogs& request) const;
   void run_exec(Stream& stream, const model::InstanceKey& key, const v1::OpenExec& request) const;

@@ -166,6 +166,16 @@ TEST_F(StreamsTest, ALogGoesNoFurtherThanItsReaderLetsIt) {
   EXPECT_EQ(receiver_.count(has_data), kPiecesInWindow + 1);
 }
 
+TEST_F(StreamsTest, ALogThatWaitsForItsReaderCanBeEnded) {
+  Streams streams(ends_of(10'000));
+  streams.open_logs(kConnection, a_log());
+  ASSERT_TRUE(receiver_.wait_for(has_data, kPiecesInWindow));
+  v1::StreamData end = a_piece();
+  end.set_end(true);
+  streams.receive(kConnection, end);
+  EXPECT_TRUE(receiver_.wait_for(ends));
+}
+
 TEST_F(StreamsTest, NothingIsLostOnALogWhoseReaderPauses) {
   Streams streams(ends_of(2'000));
   streams.open_logs(kConnection, a_log());

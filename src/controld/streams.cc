@@ -48,8 +48,8 @@ void Streams::open_logs(const Target& target, const v1::LogsRequest& request,
   open.set_tail(request.tail());
   open.set_follow(request.follow());
   open.set_window(link::kOutputWindow);
-  send_(target.connection, std::move(message));
   call->when_taken([this, id](std::size_t cost) { taken(id, cost); });
+  send_(target.connection, std::move(message));
   call->when_over([this, id] { call_is_over(id); });
 }
 
@@ -66,8 +66,8 @@ void Streams::open_exec(const Target& target, const v1::ExecInput& request,
   open.set_rows(request.rows());
   open.set_columns(request.columns());
   open.set_window(link::kOutputWindow);
-  send_(target.connection, std::move(message));
   call->when_taken([this, id](std::size_t cost) { taken(id, cost); });
+  send_(target.connection, std::move(message));
   call->when_input([this, id, connection = target.connection](const api::Message* message_in) {
     input(id, connection, static_cast<const v1::ExecInput*>(message_in));
   });
