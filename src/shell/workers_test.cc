@@ -77,7 +77,7 @@ TEST(Workers, WhatWaitsAtTheEndIsDropped) {
   std::promise<void> begun;
   std::thread ender;
   {
-    Workers workers(1, 10);
+    Workers workers(1, 1'000'000);  // a full queue refuses, too
     ASSERT_TRUE(workers.submit("a", [&] {
       begun.set_value();
       go.get_future().wait();

@@ -64,7 +64,8 @@ TEST(ConvergenceChecker, FindsStartsThatAreNeverCarriedOut) {
 }
 
 TEST(ConvergenceChecker, FindsStopsThatAreNeverCarriedOut) {
-  EXPECT_THAT(violated_checkers({Sabotage::DropStops, {}}), Contains("convergence"));
+  // Mostly another one finds them first: a move that is never finished.
+  EXPECT_THAT(violated_checkers({Sabotage::DropStops, {}, 40}), Contains("convergence"));
 }
 
 TEST(WaitingChecker, FindsRoomThatIsNotUsed) {
