@@ -8,6 +8,12 @@
 #include "base/check.h"
 
 namespace berth::controld::api {
+namespace {
+
+// Callers who count send no more than 64 KiB unasked.
+constexpr std::size_t kEarlyInputBytesMax = 1u << 20;
+
+}  // namespace
 
 std::string json_of(const Message& message) {
   google::protobuf::util::JsonPrintOptions options;
@@ -89,6 +95,10 @@ void Call::end(std::optional<Error> error, bool drop_queue) {
   if (wake) wake();
 }
 
+Call::Call(Caller caller, std::size_t queued_max)
+    : caller_(std::move(caller)), queued_max_(queued_max) {}
+Call::~Call() = default;
+
 void Call::when_drained(std::function<void()> then) {
   {
     const std::lock_guard lock(mutex_);
@@ -123,7 +133,14 @@ bool Call::may_stand_still() const {
 }
 
 void Call::when_input(Input take) {
-  const std::lock_guard lock(mutex_);
+  std::unique_lock lock(mutex_);
+  while (!early_input_.empty() && !end_) {
+    const auto message = std::move(early_input_.front());
+    early_input_.pop_front();
+    lock.unlock();
+    take(message.get());
+    lock.lock();
+  }
   if (!end_) input_ = std::make_shared<const Input>(std::move(take));
 }
 
@@ -172,11 +189,24 @@ void Call::set_wake(std::function<void()> wake) {
 
 void Call::input(const Message* message) {
   std::shared_ptr<const Input> take;
+  bool too_much = false;
   {
     const std::lock_guard lock(mutex_);
     take = input_;
+    if (!take && !end_) too_much = !keep_input(message);
   }
   if (take) (*take)(message);
+  if (too_much) fail({Code::Exhausted, "more input came than can be kept; wait for credit"});
+}
+
+// With the lock held. The callee may still be on its way to where it asks for input.
+bool Call::keep_input(const Message* message) {
+  early_bytes_ += message != nullptr ? message->ByteSizeLong() : 0;
+  if (early_bytes_ > kEarlyInputBytesMax) return false;
+  std::unique_ptr<Message> copy(message != nullptr ? message->New() : nullptr);
+  if (copy) copy->CopyFrom(*message);
+  early_input_.push_back(std::move(copy));
+  return true;
 }
 
 }  // namespace berth::controld::api

@@ -62,8 +62,8 @@ class Call {
   static constexpr std::size_t kQueuedMax = 65'536;
   static constexpr std::size_t kQueuedBytesMax = 64 << 20;  // of those who say how large they are
 
-  explicit Call(Caller caller, std::size_t queued_max = kQueuedMax)
-      : caller_(std::move(caller)), queued_max_(queued_max) {}
+  explicit Call(Caller caller, std::size_t queued_max = kQueuedMax);
+  ~Call();
 
   const Caller& caller() const { return caller_; }
 
@@ -85,7 +85,8 @@ class Call {
   // likes.
   using Taken = std::function<void(std::size_t bytes)>;
   void when_taken(Taken then);
-  // What the caller sends after its request; nullptr: nothing follows.
+  // What the caller sends after its request; nullptr: nothing follows. What came before anybody
+  // asked for it is handed over first, in its order.
   using Input = std::function<void(const Message*)>;
   void when_input(Input take);
 
@@ -110,6 +111,7 @@ class Call {
 
  private:
   void end(std::optional<Error> error, bool drop_queue);
+  bool keep_input(const Message* message);
 
   const Caller caller_;
   const std::size_t queued_max_;
@@ -122,6 +124,8 @@ class Call {
   std::function<void()> over_;
   std::shared_ptr<const Taken> taken_;
   std::shared_ptr<const Input> input_;
+  std::deque<std::unique_ptr<const Message>> early_input_;  // nullptr: nothing follows
+  std::size_t early_bytes_ = 0;
 };
 using CallPtr = std::shared_ptr<Call>;
 

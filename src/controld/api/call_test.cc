@@ -88,6 +88,36 @@ TEST(Call, WhoWakesLateIsWokenAtOnce) {
   EXPECT_EQ(wakes, 1);
 }
 
+TEST(Call, InputThatComesBeforeAnybodyAsksForItIsKept) {
+  Call call({});
+  std::vector<std::string> got;
+  for (const char* data : {"one", "two"}) {
+    v1::ExecInput input;
+    input.set_data(data);
+    call.input(&input);
+  }
+  call.input(nullptr);
+  call.when_input([&](const Message* message) {
+    got.push_back(message == nullptr ? "end" : static_cast<const v1::ExecInput*>(message)->data());
+  });
+  EXPECT_EQ(got, (std::vector<std::string>{"one", "two", "end"}));
+  v1::ExecInput late;
+  late.set_data("late");
+  call.input(&late);
+  EXPECT_EQ(got.back(), "late");
+}
+
+TEST(Call, InputThatNobodyAsksForIsBounded) {
+  Call call({});
+  v1::ExecInput input;
+  input.set_data(std::string(600 << 10, 'x'));
+  call.input(&input);
+  EXPECT_FALSE(call.is_over());
+  call.input(&input);
+  ASSERT_TRUE(call.failure());
+  EXPECT_EQ(call.failure()->code, Code::Exhausted);
+}
+
 TEST(Call, AnAbandonedOneTakesNothing) {
   Call call({});
   call.abandon();
