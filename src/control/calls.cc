@@ -189,7 +189,7 @@ void put_node(Context& context, const model::NodeRecord& record) {
 }
 
 void answer_when_sealed(Context& context, CallId call) {
-  context.planned_calls.emplace_back(call, Accepted{});
+  context.accepted_calls.push_back({.call = call, .planned = false});
 }
 
 }  // namespace
@@ -251,6 +251,8 @@ void record(Context& context, const ForgetNodeCall& call) {
   }
   mark_all_on(context, call.node);  // pending calls may wait for what it was told
   context.awaited.erase(call.node);
+  context.unheard.erase(call.node);
+  context.dirty.networks.insert(call.node);
   context.holding_back.erase(call.node);
   context.node_alarms.erase({node->alarm, call.node});
   context.nodes.erase(call.node);

@@ -25,6 +25,7 @@ void Controller::start(Time now) {
     node.info = record.info;
     context_.dirty.nodes.insert(id);
     context_.awaited.insert(id);
+    context_.unheard.insert(id);
     begin_drain(context_, record);
   }
   for (const auto& [key, record] : context_.state.durable().instances) {
@@ -46,6 +47,7 @@ void Controller::mark_everything() {
   context_.dirty.plan = true;
   for (const auto& [id, node] : context_.nodes) {
     context_.dirty.nodes.insert(id);
+    context_.dirty.networks.insert(id);
     mark_all_on(context_, id);
   }
   for (const auto& [key, record] : context_.state.durable().instances) context_.mark(record);
@@ -65,6 +67,7 @@ Effects Controller::step(Time now, std::span<const Event> batch) {
   drain_pass(context_);
   launcher_pass(context_);
   handover_pass(context_);
+  network_pass(context_);
   commands_pass(context_);
   drained_pass(context_);
   status_pass(context_);
@@ -86,6 +89,12 @@ std::optional<Time> Controller::next_wake() const {
   if (!context_.settled) wake = std::min(wake, *context_.started_at + context_.config.settle_time);
   if (!context_.runs.empty()) wake = std::min(wake, context_.runs.begin()->second.deadline);
   return wake == kNever ? std::nullopt : std::optional(wake);
+}
+
+std::vector<std::string> Controller::names_of(const model::InstanceKey& key) const {
+  const auto member = context_.networks.members.find(key);
+  return member == context_.networks.members.end() ? std::vector<std::string>{}
+                                                   : member->second.names;
 }
 
 std::map<model::InstanceKey, model::InstanceStatus> Controller::statuses() const {

@@ -2,6 +2,8 @@
 
 #include <map>
 #include <span>
+#include <string>
+#include <vector>
 
 #include "base/time.h"
 #include "control/context.h"
@@ -24,6 +26,9 @@ class Controller {
 
   // The status of every instance that is asked for, ordered by key.
   std::map<model::InstanceKey, model::InstanceStatus> statuses() const;
+
+  // Under which the instance is found by others; none if it is on no network.
+  std::vector<std::string> names_of(const model::InstanceKey& key) const;
 
  private:
   void start(Time now);

@@ -23,6 +23,7 @@ std::string_view to_string(NoteKind kind) {
     case NoteKind::StatusChanged: return "StatusChanged";
     case NoteKind::ReportGap: return "ReportGap";
     case NoteKind::CommandResent: return "CommandResent";
+    case NoteKind::ConnectionNotAllowed: return "ConnectionNotAllowed";
   }
   CHECK(false, "unknown kind of note");
 }

@@ -83,11 +83,24 @@ using Event = std::variant<NodeConnected, NodeDisconnected, NodeReported, ApplyC
 
 // --- Effects -----------------------------------------------------------------------------------
 
-enum class Table { Items, Deployments, NodeConfigs, Nodes, Instances, Groups, FreedUids, Counters };
+enum class Table {
+  Items,
+  Deployments,
+  NodeConfigs,
+  Nodes,
+  Instances,
+  Groups,
+  FreedUids,
+  Networks,
+  NodeAddresses,
+  FreedAddresses,
+  Counters,
+};
 
 using Record = std::variant<model::Item, model::Deployment, model::NodeConfig, model::NodeRecord,
                             model::InstanceRecord, model::GroupRecord, model::FreedIdRecord,
-                            model::CounterRecord>;
+                            model::NetworkRecord, model::NodeAddressRecord,
+                            model::FreedAddressRecord, model::CounterRecord>;
 
 // A durable change; no record = the key is erased.
 struct Write {
@@ -145,6 +158,7 @@ enum class NoteKind {
   StatusChanged,
   ReportGap,
   CommandResent,
+  ConnectionNotAllowed,
 };
 
 std::string_view to_string(NoteKind kind);

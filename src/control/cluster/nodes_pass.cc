@@ -90,6 +90,7 @@ void arm(Context& context, const model::NodeId& id, ObservedNode& node, Time at)
 }
 
 void mark_all_on(Context& context, const model::NodeId& id) {
+  context.dirty.letters.insert(id);
   for (const model::InstanceKey& key : context.state.instances_on(id)) {
     context.dirty.statuses.insert(key);
     context.dirty.wanted.emplace(id, key);
@@ -103,7 +104,6 @@ void mark_all_on(Context& context, const model::NodeId& id) {
   std::ranges::for_each(node->reported, mark);
   std::ranges::for_each(node->told, mark);
   std::ranges::for_each(node->stopping, mark);
-  if (node->needs_full_command) context.dirty.letters.insert(id);
 }
 
 void nodes_pass(Context& context) {

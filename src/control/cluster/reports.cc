@@ -98,6 +98,7 @@ class Intake {
     node_.reported_fully = true;
     node_.ever_reported = true;
     context_.awaited.erase(id_);
+    context_.unheard.erase(id_);
     context_.dirty.nodes.insert(id_);
   }
 
@@ -106,6 +107,7 @@ class Intake {
     node_.needs_full_command = true;
     node_.told.clear();
     node_.stopping.clear();
+    node_.revoked.clear();
     node_.in_flight.clear();
     context_.dirty.letters.insert(id_);
   }
@@ -122,6 +124,7 @@ class Intake {
       context_.note(NoteKind::NodeInError, id_, "its instances are failed and may move at once");
     }
     node_.info = info;
+    context_.dirty.networks.insert(id_);
     context_.dirty.plan = true;
     mark_all_on(context_, id_);
   }
@@ -181,6 +184,7 @@ class Intake {
     if (stop == node_.stopping.end()) return;
     if (node_.acted < stop->second || node_.reported.contains(key)) return;
     node_.stopping.erase(stop);
+    node_.revoked.erase(key);
     context_.dirty.statuses.insert(key);
     mark_wanted(key);
   }

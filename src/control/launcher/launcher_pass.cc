@@ -211,12 +211,8 @@ void begin_run(Context& context, CallId call) {
 void answer_calls(Context& context) {
   if (context.unplanned_calls.empty()) return;
   add_edited(context);
-  Accepted accepted;
-  for (const auto& [key, observed] : context.instances) {
-    if (observed.refusal) accepted.refused.emplace(key, *observed.refusal);
-  }
   for (const CallId call : context.unplanned_calls) {
-    context.planned_calls.emplace_back(call, accepted);
+    context.accepted_calls.push_back({.call = call, .planned = true});
     begin_run(context, call);
   }
   context.unplanned_calls.clear();

@@ -18,7 +18,7 @@ bool has_gone_from(const Context& context, const model::NodeId& id, const model:
 
 bool has_come_up(const Context& context, const model::InstanceRecord& record) {
   const ObservedNode* node = find_awaited(context, record.place->node);
-  if (node == nullptr) return true;
+  if (node == nullptr || context.networks.troubled.contains(record.key)) return true;
   const auto order = node->told.find(record.key);
   if (order == node->told.end() || node->acted < order->second.number) return false;
   return status_of(context, record.key)->state != model::InstanceState::Activating;
@@ -43,12 +43,23 @@ Finished finish(const Context& context, const PendingRun& run) {
   return finished;
 }
 
-void answer_accepted(Context& context) {
-  for (auto& [call, accepted] : context.planned_calls) {
-    accepted.revision = context.state.revision();
-    context.effects.replies.push_back({call, std::move(accepted)});
+std::map<model::InstanceKey, model::Problem> all_refused(const Context& context) {
+  std::map<model::InstanceKey, model::Problem> refused;
+  for (const auto& [key, observed] : context.instances) {
+    if (observed.network_problem) refused.emplace(key, *observed.network_problem);
+    if (observed.refusal) refused.insert_or_assign(key, *observed.refusal);
   }
-  context.planned_calls.clear();
+  return refused;
+}
+
+void answer_accepted(Context& context) {
+  if (context.accepted_calls.empty()) return;
+  const auto refused = all_refused(context);
+  for (const AcceptedCall& accepted : std::exchange(context.accepted_calls, {})) {
+    Accepted answer{.revision = context.state.revision(), .refused = {}};
+    if (accepted.planned) answer.refused = refused;
+    context.effects.replies.push_back({accepted.call, std::move(answer)});
+  }
 }
 
 void stop_waiting(Context& context, std::uint64_t run, const model::InstanceKey& key) {

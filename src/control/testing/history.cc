@@ -44,7 +44,17 @@ model::Item History::an_item() {
   if (chance(20)) item.stop_first();
   if (chance(20)) item.shared("camera");
   if (chance(20)) item.env("mode", a_version());
+  if (!is_component(id)) draw_connections(item);
   return item;
+}
+
+// Few owners and names, so that they get in each other's way.
+void History::draw_connections(ItemBuilder& item) {
+  if (chance(40)) item.owner(chance(50) ? "acme" : "beta");
+  if (chance(40)) item.port(80);
+  if (chance(30)) item.may_reach(an_item_id(), chance(80) ? 80 : 81);
+  if (chance(15)) item.host(chance(50) ? "shop.local" : an_item_id());
+  if (chance(10)) item.process();
 }
 
 model::RunRequest History::a_request() {
@@ -104,6 +114,8 @@ Event History::a_call() {
 model::NodeInfo History::a_random_node() {
   NodeBuilder info = a_node().cpu(random_.between(4, 12) * 100).with_firmware();
   if (chance(50)) info.runtime("runc", model::RuntimeType::Runc);
+  if (chance(30)) info.runtime("process", model::RuntimeType::Process);
+  if (chance(80)) info.address("192.168.0." + std::to_string(random_.between(1, 9)));
   if (chance(60)) info.shared("camera", static_cast<std::uint32_t>(random_.between(1, 2)));
   if (chance(10)) info.ready("crun", model::Readiness::NotReady);
   if (chance(10)) info.ready("mcu", model::Readiness::Unknown);

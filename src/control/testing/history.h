@@ -62,6 +62,8 @@ class History {
 
   model::Item an_item();
 
+  void draw_connections(ItemBuilder& item);
+
   model::RunRequest a_request();
 
   Event an_apply();
