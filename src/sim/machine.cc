@@ -13,16 +13,18 @@ namespace {
 constexpr std::int32_t kCrashed = 1;
 constexpr std::int32_t kVanished = 137;
 
-const model::RuntimeId& runtime_of(const agent::Action& action) {
+// nullptr: it is for the machine itself.
+const model::RuntimeId* runtime_of(const agent::Action& action) {
   struct Visitor {
-    const model::RuntimeId& operator()(const agent::ListRuns& list) const { return list.runtime; }
-    const model::RuntimeId& operator()(const agent::Start& start) const {
-      return start.spec.runtime;
+    const model::RuntimeId* operator()(const agent::ListRuns& list) const { return &list.runtime; }
+    const model::RuntimeId* operator()(const agent::Start& start) const {
+      return &start.spec.runtime;
     }
-    const model::RuntimeId& operator()(const agent::Stop& stop) const { return stop.runtime; }
-    const model::RuntimeId& operator()(const agent::CheckHealth& check) const {
-      return check.spec.runtime;
+    const model::RuntimeId* operator()(const agent::Stop& stop) const { return &stop.runtime; }
+    const model::RuntimeId* operator()(const agent::CheckHealth& check) const {
+      return &check.spec.runtime;
     }
+    const model::RuntimeId* operator()(const agent::ApplyNetwork&) const { return nullptr; }
   };
   return std::visit(Visitor{}, action);
 }
@@ -71,13 +73,15 @@ void Machine::power_cut() {
   std::erase_if(runs_, [](const auto& entry) { return !entry.second.preinstalled; });
   lies_.clear();
   hangs_.clear();
+  network_.reset();
   disturb();
 }
 
 // --- Carrying out ------------------------------------------------------------------------------
 
 void Machine::perform(const agent::Action& action) {
-  const auto hang = hangs_.find(runtime_of(action));
+  const model::RuntimeId* runtime = runtime_of(action);
+  const auto hang = runtime == nullptr ? hangs_.end() : hangs_.find(*runtime);
   if (hang == hangs_.end()) return carry_out(action);
   hang->second.waiting.push_back(action);
 }
@@ -204,6 +208,8 @@ void Machine::carry_out_one(const agent::CheckHealth& check) {
     tell(agent::HealthChecked{key.first, key.second, healthy, healthy ? "" : "no answer"});
   });
 }
+
+void Machine::carry_out_one(const agent::ApplyNetwork& apply) { network_ = apply.network; }
 
 void Machine::end_run(const RunKey& key, std::int32_t exit_code) {
   runs_.erase(key);
