@@ -211,7 +211,8 @@ std::string event_line(const v1::Event& event, const Style& style) {
 Table instances_table(const std::vector<v1::Instance>& instances, Detail detail) {
   const bool wide = detail == Detail::Wide;
   std::vector<Column> columns{{"INSTANCE"}, {"VERSION"}, {"STATE"}, {"NODE"}};
-  if (wide) columns.insert(columns.end(), {{"RUNTIME"}, {"TYPE"}, {"PRIORITY", Align::Right}});
+  if (wide)
+    columns.insert(columns.end(), {{"RUNTIME"}, {"ADDRESS"}, {"TYPE"}, {"PRIORITY", Align::Right}});
   columns.push_back({"RESTARTS", Align::Right});
   if (wide) {
     columns.insert(columns.end(), {{"EXIT", Align::Right},
@@ -228,6 +229,7 @@ Table instances_table(const std::vector<v1::Instance>& instances, Detail detail)
                           {instance.place().node()}};
     if (wide) {
       row.push_back({instance.place().runtime()});
+      row.push_back({instance.address()});
       row.push_back({instance.type()});
       row.push_back({std::to_string(instance.priority())});
     }
@@ -309,6 +311,8 @@ Json json_of(const v1::Instance& instance) {
             {"priority", instance.priority()},
             {"uid", instance.uid()},
             {"gid", instance.gid()},
+            {"address", instance.address()},
+            {"names", std::vector<std::string>(instance.names().begin(), instance.names().end())},
             {"usage", json_of(instance.usage())}};
   if (instance.has_exit_code()) json["exitCode"] = instance.exit_code();
   if (instance.gone()) json["gone"] = true;

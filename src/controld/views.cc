@@ -23,6 +23,7 @@ void describe(InstanceView& view, const model::InstanceRecord& record) {
   view.priority = record.priority;
   view.uid = record.uid;
   view.gid = record.gid;
+  view.address = record.address;
 }
 
 std::vector<const model::NodeConfig*> configs_of(const control::Durable& durable) {
@@ -91,6 +92,7 @@ InstanceView view_of(const Controller& controller, const model::InstanceStatus& 
   const bool is_cached = record == records.end() || record->second.phase == model::Phase::Cached;
   view.gone = status.state == model::InstanceState::Inactive && !status.place && is_cached;
   view.usage = measured(controller, status);
+  view.names = controller.names_of(status.key);
   return view;
 }
 

@@ -21,6 +21,8 @@ struct InstanceView {
   std::int64_t priority = 0;
   std::uint32_t uid = 0;
   std::uint32_t gid = 0;
+  std::optional<model::Ipv4> address;  // in the network of its owner
+  std::vector<std::string> names;
   model::Usage usage;
   bool gone = false;  // nobody asks for it any more
 

@@ -28,7 +28,8 @@ constexpr const char* kInstances = R"({"revision":"42","instances":[
   "problem":{"reason":"InsufficientCpu","message":"no node has 600 DMIPS"},"type":"service"},
  {"key":{"item":"web","subject":"vehicle"},"version":"1.0.0","state":"ACTIVE",
   "place":{"node":"n1","runtime":"process"},"restarts":2,"exitCode":1,"type":"service",
-  "usage":{"cpu":"120","ram":"67108864"},"priority":"5","uid":5000,"gid":5001},
+  "usage":{"cpu":"120","ram":"67108864"},"priority":"5","uid":5000,"gid":5001,
+  "address":"10.128.0.2","names":["0.vehicle.web","vehicle.web","web"]},
  {"key":{"item":"web","subject":"vehicle","index":1},"version":"1.0.0","state":"ACTIVE",
   "place":{"node":"n2","runtime":"process"},"unverified":true,"type":"service",
   "usage":{"cpu":"300","ram":"1024"}}]})";
@@ -117,6 +118,12 @@ TEST_F(Online, GetShowsInstancesAsATable) {
       "web/vehicle/1  1.0.0    Active(Unverified)       n2           0\n");
 }
 
+TEST_F(Online, GetShowsTheAddressInWideTables) {
+  answer_everything();
+  EXPECT_THAT(berth({"get", "instances", "web", "-o", "wide"}).out,
+              ContainsRegex("n1 +process +10.128.0.2 +service"));
+}
+
 TEST_F(Online, GetShowsNodesAsATable) {
   answer_everything();
   EXPECT_EQ(berth({"get", "nodes"}).out,
@@ -132,6 +139,7 @@ TEST_F(Online, GetGivesFlatJson) {
     {"item":"web","subject":"vehicle","index":0,"version":"1.0.0","type":"service",
      "state":"Active","reason":"","message":"","node":"n1","runtime":"process","unverified":false,
      "restarts":2,"exitCode":1,"priority":5,"uid":5000,"gid":5001,
+     "address":"10.128.0.2","names":["0.vehicle.web","vehicle.web","web"],
      "usage":{"cpu":120,"ram":67108864}}],"revision":42})"));
 }
 
@@ -210,6 +218,8 @@ TEST_F(Online, DescribeEndsWithTheEventsOfJustThisObject) {
   const Finished finished = berth({"describe", "instance", "web"});
   EXPECT_EQ(finished.exit_code, 0) << finished.err;
   EXPECT_THAT(finished.out, ContainsRegex("State: +Active\n"));
+  EXPECT_THAT(finished.out, ContainsRegex("Address: +10.128.0.2\n"));
+  EXPECT_THAT(finished.out, ContainsRegex("Names: +0.vehicle.web, vehicle.web, web\n"));
   EXPECT_THAT(finished.out, ContainsRegex("Last exit code: +1\n"));
   EXPECT_THAT(finished.out, HasSubstr("Events\n"));
   EXPECT_TRUE(finished.out.ends_with("Placed  instance/web/vehicle/0  on n1\n")) << finished.out;

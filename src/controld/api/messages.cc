@@ -47,6 +47,8 @@ v1::Instance to_message(const InstanceView& view) {
   message.set_gid(view.gid);
   message.set_type(std::string(model::to_string(view.type)));
   message.set_gone(view.gone);
+  if (view.address) message.set_address(model::to_string(*view.address));
+  message.mutable_names()->Add(view.names.begin(), view.names.end());
   return message;
 }
 
