@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <poll.h>
 #include <signal.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -12,6 +13,7 @@
 #include <chrono>
 #include <cstdlib>
 #include <string_view>
+#include <utility>
 
 #include "runtime/shim/files.h"
 #include "runtime/shim/spawn.h"
@@ -39,6 +41,13 @@ void read_some(int fd, std::string& output) {
   if (got > 0) append_bounded(output, {part, static_cast<std::size_t>(got)});
 }
 
+// In memory, to be read from its beginning. A pipe would have to be fed while the program talks.
+shim::Fd file_with(std::string_view content) {
+  shim::Fd file(::memfd_create("input", MFD_CLOEXEC));
+  if (!file.is_open() || !shim::write_all(file.get(), content)) return {};
+  return ::lseek(file.get(), 0, SEEK_SET) == 0 ? std::move(file) : shim::Fd();
+}
+
 // False: the deadline came first. Its end counts, not that of its output: it may leave somebody
 // behind who holds that open.
 bool read_until_end(pid_t pid, int fd, Clock::time_point until, std::string& output) {
@@ -60,11 +69,15 @@ bool read_until_end(pid_t pid, int fd, Clock::time_point until, std::string& out
 
 }  // namespace
 
-Result<CommandOutcome> run_command(const std::vector<std::string>& argv, Duration deadline) {
+Result<CommandOutcome> run_command(const std::vector<std::string>& argv, Duration deadline,
+                                   std::string_view input) {
   auto output = shim::make_pipe();
   if (!output) return Error{Code::Unavailable, "no pipe"};
+  const shim::Fd given = input.empty() ? shim::Fd() : file_with(input);
+  if (!input.empty() && !given.is_open()) return Error{Code::Unavailable, "no memory for a file"};
   const shim::Spawned spawned = shim::spawn({.argv = argv,
                                              .env = shim::own_environment(),
+                                             .input = given.get(),
                                              .output = output->write.get(),
                                              .error = output->write.get()});
   if (!spawned.is_running()) return not_found(spawned.error);

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/result.h"
@@ -14,9 +15,10 @@ struct CommandOutcome {
   std::string output;  // the last part of what it said, both streams
 };
 
-// Runs a program of the machine to its end. It inherits our environment and reads nothing. At the
-// deadline it is killed: Unavailable. NotFound: there is no such program.
-Result<CommandOutcome> run_command(const std::vector<std::string>& argv, Duration deadline);
+// Runs a program of the machine to its end. It inherits our environment, and reads what is given
+// to it. At the deadline it is killed: Unavailable. NotFound: there is no such program.
+Result<CommandOutcome> run_command(const std::vector<std::string>& argv, Duration deadline,
+                                   std::string_view input = {});
 
 // The program's full path, looked up in PATH and where administrators' programs are; empty: none.
 std::string find_program(const std::string& name);
