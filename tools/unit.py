@@ -182,7 +182,16 @@ class Unit:
         if self.control:
             self.control.stop()
 
+    def remove_networks(self):
+        """What agents that were killed, or left their instances running, have made of networks."""
+        if os.geteuid() != 0:
+            return
+        for name in self.agents:
+            subprocess.run([self.bin / "berth-agent", "remove-networks", "--state-dir", self.agent_dir(name)],
+                           capture_output=True, timeout=60, check=False)
+
     def remove(self):
+        self.remove_networks()
         shutil.rmtree(self.directory, ignore_errors=True)
         groups = [*Path("/sys/fs/cgroup").glob("berth"), *Path("/sys/fs/cgroup").glob("*/berth")]
         for empty in [group / name for group in groups for name in self.agents] + groups:

@@ -138,7 +138,8 @@ Result<std::optional<model::Ipv4>> network_address(const Settings& settings) {
 Result<model::Subnet> link_range(const Settings& settings) {
   const auto range = model::parse_subnet(settings.text("network.linkRange"));
   if (range && range->prefix >= 8 && range->prefix <= 30) return *range;
-  return settings.wrong("network.linkRange", "must be a network of 4 addresses or more: 198.18.0.0/16");
+  return settings.wrong("network.linkRange",
+                        "must be a network of 4 addresses or more: 198.18.0.0/16");
 }
 
 Result<std::vector<model::Ipv4>> name_servers(const Settings& settings) {

@@ -39,7 +39,7 @@ struct Config {
   std::filesystem::path shim;
   std::filesystem::path image_dir;
   bool stop_instances_on_exit = false;
-  bool has_networks = true;  // if this machine can have them
+  bool has_networks = false;  // instances have them, if this machine can
   std::optional<model::Ipv4> network_address;
   model::Subnet network_link_range;
   std::vector<model::Ipv4> name_servers;

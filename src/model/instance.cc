@@ -7,8 +7,8 @@ namespace {
 
 auto what_runs(const InstanceSpec& spec) {
   const Item& item = spec.item;
-  return std::tie(spec.runtime, spec.image, spec.uid, spec.gid, spec.network, item.version, item.images,
-                  item.args, item.env, item.quotas, item.skip_resource_limits,
+  return std::tie(spec.runtime, spec.image, spec.uid, spec.gid, spec.network, item.version,
+                  item.images, item.args, item.env, item.quotas, item.skip_resource_limits,
                   item.shared_resources, item.health);
 }
 

@@ -136,8 +136,8 @@ std::string router_rules(const model::NodeNetwork& network, model::Ipv4 link_add
 std::string host_rules(const HostRules& rules) {
   const auto fill = [&](const char* text) {
     return fmt::format(
-        fmt::runtime(text), fmt::arg("table", table_of(rules.tag)), fmt::arg("device", rules.device),
-        fmt::arg("link", to_string(rules.link_address)),
+        fmt::runtime(text), fmt::arg("table", table_of(rules.tag)),
+        fmt::arg("device", rules.device), fmt::arg("link", to_string(rules.link_address)),
         fmt::arg("node", to_string(rules.node_address)), fmt::arg("port", kTunnelPort));
   };
   const bool has_other_address = rules.node_address != rules.link_address;

@@ -46,7 +46,8 @@ TEST(RouterRules, WhatStaysGoesOnCounting) {
   after.flows = {flow("10.1.0.5", "10.2.0.6", 2), flow("10.1.0.5", "10.2.0.6", 3)};
   const std::string rules = router_rules(after, ip("198.18.0.1"), before);
   EXPECT_THAT(rules, Not(HasSubstr("flush set inet berth flows")));
-  EXPECT_THAT(rules, HasSubstr("delete element inet berth flows { 10.1.0.5 . 10.2.0.6 . tcp . 1 }"));
+  EXPECT_THAT(rules,
+              HasSubstr("delete element inet berth flows { 10.1.0.5 . 10.2.0.6 . tcp . 1 }"));
   EXPECT_THAT(rules, HasSubstr("add element inet berth flows { 10.1.0.5 . 10.2.0.6 . tcp . 3 }"));
   EXPECT_THAT(rules, Not(HasSubstr("tcp . 2 ")));
 }
@@ -67,7 +68,8 @@ TEST(HostRules, TunnelsHaveTheAddressThatOtherNodesKnow) {
                                         .device = "bh0123abcd",
                                         .link_address = ip("198.18.0.1"),
                                         .node_address = ip("192.0.2.1")});
-  EXPECT_THAT(rules, HasSubstr("ip daddr 192.0.2.1 udp dport 4789 ip daddr set 198.18.0.1 notrack"));
+  EXPECT_THAT(rules,
+              HasSubstr("ip daddr 192.0.2.1 udp dport 4789 ip daddr set 198.18.0.1 notrack"));
   EXPECT_THAT(rules, HasSubstr("ip saddr 198.18.0.1 udp dport 4789 ip saddr set 192.0.2.1"));
 }
 

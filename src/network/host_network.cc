@@ -48,10 +48,8 @@ constexpr Setting kRouterSettings[] = {
 // A newcomer says where it is, so that a moved one is found at once; programs without capabilities
 // may listen on any port, and ping: nobody else is there.
 constexpr Setting kInstanceSettings[] = {
-    {"ipv4/conf/default/arp_notify", "1"},
-    {"ipv4/ip_unprivileged_port_start", "0"},
-    {"ipv4/ping_group_range", "0 2147483647"},
-    {"ipv6/conf/all/disable_ipv6", "1"},
+    {"ipv4/conf/default/arp_notify", "1"},     {"ipv4/ip_unprivileged_port_start", "0"},
+    {"ipv4/ping_group_range", "0 2147483647"}, {"ipv6/conf/all/disable_ipv6", "1"},
     {"ipv6/conf/default/disable_ipv6", "1"},
 };
 
@@ -77,7 +75,8 @@ Result<void> make_directory(const std::string& tag) {
 
 Result<void> look_for_what_is_needed() {
   if (::geteuid() != 0) {
-    return Error{Code::Unavailable, fmt::format("networks need root; the agent runs as user {}", ::geteuid())};
+    return Error{Code::Unavailable,
+                 fmt::format("networks need root; the agent runs as user {}", ::geteuid())};
   }
   for (const char* program : {"nft", "dnsmasq"}) {
     if (runtime::find_program(program).empty()) {
@@ -114,13 +113,20 @@ std::optional<model::InstanceKey> parse_key(const std::string& text) {
                             static_cast<std::uint32_t>(*index)};
 }
 
+const model::ProviderNetwork* network_of(const std::optional<model::NodeNetwork>& all,
+                                         const model::OwnerId& owner) {
+  if (!all) return nullptr;
+  for (const model::ProviderNetwork& one : all->networks) {
+    if (one.owner == owner) return &one;
+  }
+  return nullptr;
+}
+
 auto network_failed(std::string message) {
   return tl::unexpected(model::Problem{"NetworkFailed", std::move(message)});
 }
 
-std::string message_of(const Result<void>& result) {
-  return result ? "" : result.error().message;
-}
+std::string message_of(const Result<void>& result) { return result ? "" : result.error().message; }
 
 }  // namespace
 
@@ -146,15 +152,14 @@ Result<std::unique_ptr<HostNetwork>> HostNetwork::open(Config config) {
   if (loopback) TRY(router_links.set_up(loopback->index));
   const UplinkSpec uplink{.tag = tag, .range = config.link_range, .mtu = mtu};
   const model::Ipv4 link_address = TRY(ensure_uplink(host_links, router_links, router, uplink));
-  return std::unique_ptr<HostNetwork>(
-      new HostNetwork(std::move(config), tag,
-                      {.host = std::move(host),
-                       .router = std::move(router),
-                       .host_links = std::move(host_links),
-                       .router_links = std::move(router_links),
-                       .link_address = link_address,
-                       .outer = outer,
-                       .mtu = mtu - kTunnelOverhead}));
+  return std::unique_ptr<HostNetwork>(new HostNetwork(std::move(config), tag,
+                                                      {.host = std::move(host),
+                                                       .router = std::move(router),
+                                                       .host_links = std::move(host_links),
+                                                       .router_links = std::move(router_links),
+                                                       .link_address = link_address,
+                                                       .outer = outer,
+                                                       .mtu = mtu - kTunnelOverhead}));
 }
 
 HostNetwork::HostNetwork(Config config, std::string tag, Parts parts)
@@ -170,7 +175,7 @@ HostNetwork::HostNetwork(Config config, std::string tag, Parts parts)
 
 HostNetwork::~HostNetwork() {
   {
-    const std::lock_guard lock(mutex_);
+    const std::lock_guard lock(told_mutex_);
     stopping_ = true;
   }
   changed_.notify_all();
@@ -214,25 +219,33 @@ model::Ipv4 HostNetwork::address() const {
 
 void HostNetwork::apply(const model::NodeNetwork& network) {
   {
-    const std::lock_guard lock(mutex_);
-    if (wanted_ == network) return;
-    wanted_ = network;
-    is_realised_ = false;
+    const std::lock_guard lock(told_mutex_);
+    if (told_ == network) return;
+    told_ = network;
   }
   changed_.notify_all();
   ::eventfd_write(wake_.get(), 1);
 }
 
-const model::ProviderNetwork* HostNetwork::find(const model::OwnerId& owner) const {
-  if (!wanted_) return nullptr;
-  for (const model::ProviderNetwork& one : wanted_->networks) {
-    if (one.owner == owner) return &one;
-  }
-  return nullptr;
+bool HostNetwork::is_told_of(const model::OwnerId& owner) const {
+  return network_of(told_, owner) != nullptr;
+}
+
+bool HostNetwork::is_stopping() const {
+  const std::lock_guard lock(told_mutex_);
+  return stopping_;
+}
+
+void HostNetwork::take_told() {
+  const std::lock_guard lock(told_mutex_);
+  if (wanted_ == told_) return;
+  wanted_ = told_;
+  is_realised_ = false;
 }
 
 // One network that does not work is not in the way of the others.
 void HostNetwork::realise() {
+  take_told();
   const Problems before = std::exchange(problems_, {});
   problems_.address = message_of(ensure_address());
   problems_.names = message_of(name_server_.ensure(parts_.router));
@@ -339,7 +352,8 @@ Result<void> HostNetwork::ensure_address() {
 void HostNetwork::log_changes(const Problems& before) const {
   if (problems_ == before) return;
   for (const auto& [owner, why] : problems_.networks) {
-    shell::log(LogLevel::Error, "a network does not work", {{"owner", owner.value()}, {"why", why}});
+    shell::log(LogLevel::Error, "a network does not work",
+               {{"owner", owner.value()}, {"why", why}});
   }
   const std::pair<const char*, const std::string&> others[] = {
       {"the firewall does not work", problems_.firewall},
@@ -358,7 +372,7 @@ void HostNetwork::keep() {
     const auto outer = find_outer_address(config_);  // without the lock: it may ask a name server
     {
       const std::lock_guard lock(mutex_);
-      if (stopping_) return;
+      if (is_stopping()) return;
       parts_.outer = outer;
       realise();
       if (problems_.any()) wait = kRetryMs;
@@ -374,16 +388,21 @@ void HostNetwork::keep() {
 
 tl::expected<JoinedNetwork, model::Problem> HostNetwork::attach(
     const model::InstanceKey& key, const model::InstanceNetwork& network) {
-  std::unique_lock lock(mutex_);
-  changed_.wait_for(lock, kPatience, [&] { return stopping_ || find(network.owner) != nullptr; });
-  const model::ProviderNetwork* in = find(network.owner);
+  {
+    std::unique_lock lock(told_mutex_);
+    changed_.wait_for(lock, kPatience, [&] { return stopping_ || is_told_of(network.owner); });
+  }
+  const std::lock_guard lock(mutex_);
+  take_told();
+  const model::ProviderNetwork* in = network_of(wanted_, network.owner);
   if (in == nullptr) {
     return network_failed("this node was not told of the network of " + network.owner.value());
   }
   if (!is_realised_) realise();
   const auto problem = problems_.networks.find(network.owner);
   if (problem != problems_.networks.end()) {
-    return network_failed(fmt::format("the network of {}: {}", network.owner.value(), problem->second));
+    return network_failed(
+        fmt::format("the network of {}: {}", network.owner.value(), problem->second));
   }
   if (!problems_.firewall.empty()) return network_failed("the firewall: " + problems_.firewall);
   const std::string name = instance_namespace(tag_, key);

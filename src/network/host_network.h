@@ -23,9 +23,9 @@ namespace berth::network {
 struct Config {
   std::string node;
   std::filesystem::path state_dir;
-  std::optional<model::Ipv4> address;  // where other nodes reach this one; nullopt: found out
-  std::string server;                  // the control plane's host: who reaches it shows how
-  model::Subnet link_range;            // for the pairs of addresses between machine and routers
+  std::optional<model::Ipv4> address;     // where other nodes reach this one; nullopt: found out
+  std::string server;                     // the control plane's host: who reaches it shows how
+  model::Subnet link_range;               // for the pairs of addresses between machine and routers
   std::vector<model::Ipv4> name_servers;  // who is asked for names that are not ours
 };
 
@@ -43,7 +43,7 @@ class HostNetwork final : public runtime::InstanceNetworks {
   ~HostNetwork() override;  // everything stays
 
   // Takes away all that an agent has made, also of an earlier life. Unavailable while one of its
-  // instances runs.
+  // instances runs. Not while a HostNetwork of that agent keeps it alive.
   static Result<void> remove_all(const Config& config);
 
   // Where other nodes reach this one's tunnels; it may change.
@@ -85,7 +85,11 @@ class HostNetwork final : public runtime::InstanceNetworks {
 
   HostNetwork(Config config, std::string tag, Parts parts);
 
+  bool is_told_of(const model::OwnerId& owner) const;  // with its mutex held
+  bool is_stopping() const;
+
   // With the mutex held:
+  void take_told();
   void sweep();
   void realise();
   Result<void> ensure_network(const model::ProviderNetwork& network);
@@ -95,7 +99,6 @@ class HostNetwork final : public runtime::InstanceNetworks {
   Result<void> join(const std::string& name, const model::InstanceKey& key,
                     const model::InstanceNetwork& network, const model::ProviderNetwork& in);
   void take_away(const std::string& instance_namespace);
-  const model::ProviderNetwork* find(const model::OwnerId& owner) const;
   void log_changes(const Problems& before) const;
 
   static std::optional<model::Ipv4> find_outer_address(const Config& config);
@@ -103,8 +106,12 @@ class HostNetwork final : public runtime::InstanceNetworks {
 
   const Config config_;
   const std::string tag_;
-  mutable std::mutex mutex_;
+  mutable std::mutex told_mutex_;  // held for a moment only
   std::condition_variable changed_;
+  std::optional<model::NodeNetwork> told_;
+  bool stopping_ = false;
+
+  mutable std::mutex mutex_;  // of all the rest; held while something is done
   Parts parts_;
   NameServer name_server_;
   std::optional<model::NodeNetwork> wanted_;
@@ -112,7 +119,6 @@ class HostNetwork final : public runtime::InstanceNetworks {
   std::optional<model::NodeNetwork> firewalled_;  // what the rules were made of
   std::optional<model::Ipv4> address_;
   Problems problems_;
-  bool stopping_ = false;
   runtime::shim::Fd wake_;
   std::thread keeper_;  // the last: it uses the others
 };

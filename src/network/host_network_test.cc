@@ -133,7 +133,8 @@ class Networks : public ::testing::Test {
     ASSERT_TRUE(wire) << wire.error().message;
     wire_.emplace(*std::move(wire));
     wire_links_.emplace(*Links::open(*wire_));
-    ASSERT_TRUE(wire_links_->make(BridgeSpec{.name = "wire", .mac = mac_of_bridge(ip("192.0.2.254"))}));
+    ASSERT_TRUE(
+        wire_links_->make(BridgeSpec{.name = "wire", .mac = mac_of_bridge(ip("192.0.2.254"))}));
   }
 
   void TearDown() override {
@@ -143,8 +144,10 @@ class Networks : public ::testing::Test {
       const NetworkNamespace& host = hosts_.at(agent->config.server);
       const auto removed = host.run([&] { return HostNetwork::remove_all(agent->config); });
       EXPECT_TRUE(removed) << removed.error().message;
-      EXPECT_THAT(NetworkNamespace::names(router_namespace(agent->node, tag(*agent))), ::testing::IsEmpty());
-      EXPECT_THAT(NetworkNamespace::names(instance_namespace_prefix(tag(*agent))), ::testing::IsEmpty());
+      EXPECT_THAT(NetworkNamespace::names(router_namespace(agent->node, tag(*agent))),
+                  ::testing::IsEmpty());
+      EXPECT_THAT(NetworkNamespace::names(instance_namespace_prefix(tag(*agent))),
+                  ::testing::IsEmpty());
       EXPECT_THAT(output_of(host, {"nft", "list", "tables"}), Not(HasSubstr(tag(*agent))));
       EXPECT_FALSE(fs::exists(fs::path("/run/berth") / tag(*agent)));
     }
@@ -253,7 +256,8 @@ TEST_F(Networks, InstancesOfOneOwnerReachEachOtherByNameFromHostToHost) {
     for (const int other : {1, 2, 3}) {
       if (other != number) peers.push_back(address_of_host(other));
     }
-    agent->network->apply({.networks = {network_of("acme", 1, number, peers)}, .names = names, .flows = {}});
+    agent->network->apply(
+        {.networks = {network_of("acme", 1, number, peers)}, .names = names, .flows = {}});
   }
   const NetworkNamespace web = join(a, "web", "acme", "10.1.0.11");
   const NetworkNamespace db = join(b, "db", "acme", "10.1.0.12");
@@ -265,7 +269,8 @@ TEST_F(Networks, InstancesOfOneOwnerReachEachOtherByNameFromHostToHost) {
   const std::string found = output_of(third, {"busybox", "nslookup", "all", "10.1.0.3"});
   EXPECT_THAT(found, HasSubstr("10.1.0.11"));
   EXPECT_THAT(found, HasSubstr("10.1.0.12"));
-  EXPECT_THAT(output_of(third, {"busybox", "nslookup", "nobody", "10.1.0.3"}), HasSubstr("NXDOMAIN"));
+  EXPECT_THAT(output_of(third, {"busybox", "nslookup", "nobody", "10.1.0.3"}),
+              HasSubstr("NXDOMAIN"));
 
   const auto traffic = c.network->traffic();
   ASSERT_EQ(traffic.size(), 1u);
@@ -282,8 +287,10 @@ TEST_F(Networks, AgentsOnOneMachineReachEachOther) {
   EXPECT_EQ(a.network->address(), address_of_host(1));
   EXPECT_NE(b.network->address(), address_of_host(1));
   EXPECT_NE(late.network->address(), address_of_host(1));  // another agent has it
-  a.network->apply({.networks = {network_of("acme", 1, 1, {b.network->address()})}, .names = {}, .flows = {}});
-  b.network->apply({.networks = {network_of("acme", 1, 2, {a.network->address()})}, .names = {}, .flows = {}});
+  a.network->apply(
+      {.networks = {network_of("acme", 1, 1, {b.network->address()})}, .names = {}, .flows = {}});
+  b.network->apply(
+      {.networks = {network_of("acme", 1, 2, {a.network->address()})}, .names = {}, .flows = {}});
   const NetworkNamespace web = join(a, "web", "acme", "10.1.0.11");
   const NetworkNamespace db = join(b, "db", "acme", "10.1.0.12");
   const Fd listener = listen_in(web, kPort);
@@ -331,8 +338,8 @@ class TwoOwners : public Networks {
 
 TEST_F(TwoOwners, WhatIsNotAllowedIsRefusedAndCounted) {
   EXPECT_EQ(connect_from(*client_, ip("10.2.0.12"), kPort).error, EHOSTUNREACH);
-  EXPECT_THAT(output_of(router_of(*a_), {"nft", "list", "counter", "inet", "berth",
-                                         "refused-between-networks"}),
+  EXPECT_THAT(output_of(router_of(*a_),
+                        {"nft", "list", "counter", "inet", "berth", "refused-between-networks"}),
               ::testing::ContainsRegex("packets [1-9]"));
 }
 
@@ -413,7 +420,8 @@ TEST_F(TwoOwners, TheNameServerIsStartedAgainWhenItEnds) {
 }
 
 TEST_F(TwoOwners, WhatIsNoLongerListedIsTakenDown) {
-  a_->network->apply({.networks = {network_of("acme", 1, 1, {address_of_host(2)})}, .names = {}, .flows = {}});
+  a_->network->apply(
+      {.networks = {network_of("acme", 1, 1, {address_of_host(2)})}, .names = {}, .flows = {}});
   Links links = *Links::open(router_of(*a_));
   EXPECT_TRUE(wait_until([&] { return !*links.find("net102") && !*links.find("tun102"); }));
   EXPECT_TRUE(*links.find("net101"));
@@ -437,7 +445,8 @@ TEST_F(TwoOwners, WhatEndedWhileNobodyLookedIsTakenAway) {
 
 TEST_F(TwoOwners, JoiningIsQuick) {
   const auto begin = std::chrono::steady_clock::now();
-  for (int i = 0; i < 20; ++i) join(*a_, fmt::format("many{}", i), "acme", fmt::format("10.1.1.{}", i));
+  for (int i = 0; i < 20; ++i)
+    join(*a_, fmt::format("many{}", i), "acme", fmt::format("10.1.1.{}", i));
   const auto each = (std::chrono::steady_clock::now() - begin) / 20;
   RecordProperty("microseconds", static_cast<int>(each / std::chrono::microseconds(1)));
   EXPECT_LT(each, std::chrono::milliseconds(100));

@@ -30,7 +30,7 @@ struct Link {
   std::string alias;  // a text for people, and for us after a restart
   bool is_up = false;
   std::uint32_t mtu = 0;
-  int master = 0;  // the bridge that it belongs to
+  int master = 0;                         // the bridge that it belongs to
   std::optional<model::Ipv4> tunnel_end;  // our end, of a vxlan
   Counters counters;
 };

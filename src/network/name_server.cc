@@ -27,8 +27,8 @@ constexpr std::size_t kNamesBytesMax = 64 << 20;
 // A name is what the control plane has made of it; a line stays a line anyway.
 bool is_name(const std::string& text) {
   return !text.empty() && std::all_of(text.begin(), text.end(), [](unsigned char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-           c == '-' || c == '_' || c == '.';
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' ||
+           c == '_' || c == '.';
   });
 }
 
@@ -74,7 +74,8 @@ std::vector<std::string> NameServer::command() const {
 // A number can be another process's by now; its command line says whose it is.
 std::optional<pid_t> NameServer::find() const {
   const auto text = runtime::shim::read_file(AT_FDCWD, pid_file().c_str(), 64);
-  const auto number = text ? runtime::shim::parse_number(text->substr(0, text->find('\n'))) : std::nullopt;
+  const auto number =
+      text ? runtime::shim::parse_number(text->substr(0, text->find('\n'))) : std::nullopt;
   if (!number || *number == 0) return std::nullopt;
   const std::string path = fmt::format("/proc/{}/cmdline", *number);
   const auto line = runtime::shim::read_file(AT_FDCWD, path.c_str(), 64 << 10);
@@ -91,8 +92,7 @@ Result<void> NameServer::ensure(const NetworkNamespace& where) {
   auto found = find();
   if (!found) {
     if (::access(names_file().c_str(), F_OK) != 0) TRY(set_names({}));
-    const auto done =
-        TRY(where.run([&] { return runtime::run_command(command(), kPatience); }));
+    const auto done = TRY(where.run([&] { return runtime::run_command(command(), kPatience); }));
     if (done.code != 0) {
       return Error{Code::Unavailable, "dnsmasq: " + done.output.substr(0, done.output.find('\n'))};
     }
@@ -114,7 +114,8 @@ Result<void> NameServer::set_names(const std::vector<model::NamedAddress>& names
         runtime::shim::write_file(AT_FDCWD, path.c_str(), text, runtime::shim::Durable::No) &&
         ::chmod(path.c_str(), 0644) == 0;
     if (!written) {
-      return Error{Code::Unavailable, fmt::format("cannot write {}: {}", path, std::strerror(errno))};
+      return Error{Code::Unavailable,
+                   fmt::format("cannot write {}: {}", path, std::strerror(errno))};
     }
   }
   // One of an earlier life is told, too: that life may have ended between writing and telling.

@@ -18,7 +18,8 @@ namespace berth::network {
 class Message {
  public:
   template <class Header>
-  Message(std::uint16_t type, std::uint16_t flags, const Header& header) : type_(type), flags_(flags) {
+  Message(std::uint16_t type, std::uint16_t flags, const Header& header)
+      : type_(type), flags_(flags) {
     append(&header, sizeof header);
   }
 

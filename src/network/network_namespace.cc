@@ -41,7 +41,8 @@ Result<void> make_directory() {
 // On a thread of its own, which is in the new namespace from then on.
 std::string mount_new(const fs::path& path) {
   const Fd file(::open(path.c_str(), O_RDONLY | O_CREAT | O_CLOEXEC, 0444));
-  if (!file.is_open()) return fmt::format("cannot make {}: {}", path.string(), std::strerror(errno));
+  if (!file.is_open())
+    return fmt::format("cannot make {}: {}", path.string(), std::strerror(errno));
   if (::unshare(CLONE_NEWNET) != 0) {
     return fmt::format("cannot make a network namespace: {}", std::strerror(errno));
   }

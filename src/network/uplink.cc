@@ -59,7 +59,8 @@ class MachineLock {
       if (errno != EINTR) file.reset();
     }
     if (!file.is_open()) {
-      return Error{Code::Unavailable, fmt::format("cannot lock {}: {}", kLockFile, std::strerror(errno))};
+      return Error{Code::Unavailable,
+                   fmt::format("cannot lock {}: {}", kLockFile, std::strerror(errno))};
     }
     return MachineLock(std::move(file));
   }

@@ -51,7 +51,8 @@ Result<Fd> connect_to(const HealthTarget& target, std::uint16_t port, Clock::tim
   sockaddr_in to{};
   to.sin_family = AF_INET;
   to.sin_port = htons(port);
-  if (::inet_pton(AF_INET, target.address.c_str(), &to.sin_addr) != 1) return failed("no such address");
+  if (::inet_pton(AF_INET, target.address.c_str(), &to.sin_addr) != 1)
+    return failed("no such address");
   Fd socket(target.open_socket ? target.open_socket() : open_socket());
   if (!socket.is_open()) return failed(std::strerror(errno));
   if (::connect(socket.get(), reinterpret_cast<sockaddr*>(&to), sizeof to) == 0) return socket;

@@ -17,7 +17,7 @@ struct HealthAnswer {
 
 struct HealthTarget {
   model::InstanceKey key;
-  std::string address = "127.0.0.1";  // where its ports are: of the machine, or its own
+  std::string address = "127.0.0.1";      // where its ports are: of the machine, or its own
   std::function<int()> open_socket = {};  // where that address can be reached; none: from here
 };
 

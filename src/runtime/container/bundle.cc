@@ -208,8 +208,8 @@ std::string linux_of(const Container& container) {
     namespaces.push_back(object({{"type", text(type)}}));
   }
   if (!container.network_namespace.empty()) {
-    namespaces.push_back(object(
-        {{"type", text("network")}, {"path", text(container.network_namespace.string())}}));
+    namespaces.push_back(
+        object({{"type", text("network")}, {"path", text(container.network_namespace.string())}}));
   }
   return object({{"cgroupsPath", text(container.cgroup)},
                  {"namespaces", list(namespaces)},
