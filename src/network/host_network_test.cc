@@ -443,14 +443,5 @@ TEST_F(TwoOwners, WhatEndedWhileNobodyLookedIsTakenAway) {
   EXPECT_THAT(NetworkNamespace::names(instance_namespace_prefix(tag(*a_))), ::testing::IsEmpty());
 }
 
-TEST_F(TwoOwners, JoiningIsQuick) {
-  const auto begin = std::chrono::steady_clock::now();
-  for (int i = 0; i < 20; ++i)
-    join(*a_, fmt::format("many{}", i), "acme", fmt::format("10.1.1.{}", i));
-  const auto each = (std::chrono::steady_clock::now() - begin) / 20;
-  RecordProperty("microseconds", static_cast<int>(each / std::chrono::microseconds(1)));
-  EXPECT_LT(each, std::chrono::milliseconds(100));
-}
-
 }  // namespace
 }  // namespace berth::network
