@@ -61,7 +61,8 @@ placement::NodeView view_of(const Context& context, const model::NodeRecord& rec
           .cordoned = record.cordoned,
           .drain = drain_of(record),
           .ready = primary != nullptr && primary->ready == model::Readiness::Ready,
-          .overloaded = false,
+          .overloaded = {},
+          .usage = node.usage,
           .system_usage = system_usage_of(node)};
 }
 
