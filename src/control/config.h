@@ -24,6 +24,8 @@ struct Config {
   Duration confirm_timeout = 600s;  // instances not confirmed after a start of the controller
   Duration run_timeout = 600s;      // of an apply call
   Duration resend_after = 4s;       // a command that a talking node has not acted on
+  Duration usage_window = 60s;      // over which agents average what they measure
+  std::size_t rebalances_max = 16;  // calls that wait for their turn
   IdRange uids{20'000, 1'999'999};
   IdRange gids{20'000, 59'999};
   std::uint64_t instances_max = 1'000'000;  // that can be asked for

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <deque>
 #include <map>
 #include <optional>
 #include <set>
@@ -31,18 +32,34 @@ struct Drain {
 // What a plan changed: each instance with the nodes that it was on before.
 using Changed = std::map<model::InstanceKey, std::set<model::NodeId>>;
 
-// An apply call that waits until what it changed has come to rest.
+// What was changed, by a call or by a rebalance of our own, and has not come to rest yet.
 struct PendingRun {
-  CallId call = 0;
+  std::optional<CallId> call;  // who waits for it
   Time deadline;
   Changed restless;                          // not yet in a final state
   std::set<model::InstanceKey> statuses_of;  // what the final answer tells of
+};
+
+// What the launcher shall do beside its plain work.
+struct Rebalance {
+  std::optional<CallId> call;
+  RebalanceScope scope = RebalanceScope::Overloaded;
+  std::optional<std::set<model::NodeId>> only;  // the nodes to relieve; nullopt: all
+};
+
+// One rebalance at a time, from its plan until all has come to rest and was measured anew.
+struct Rebalancing {
+  std::deque<RebalanceCall> queue;
+  std::optional<Rebalance> now;      // to be planned in this step
+  std::optional<std::uint64_t> run;  // whose moves are on their way
+  Time not_before{};                 // of the next one
 };
 
 // What the passes must look at in this step.
 struct Dirty {
   bool plan = false;
   std::set<model::NodeId> nodes;                                  // reachability
+  std::set<model::NodeId> loads;                                  // against their thresholds
   std::set<std::pair<model::NodeId, model::InstanceKey>> wanted;  // what an agent shall run
   std::set<model::InstanceKey> statuses;
   std::set<model::NodeId> letters;        // may need a command, though nothing of theirs changed
@@ -80,6 +97,10 @@ struct Context {
   std::set<std::pair<Time, model::NodeId>> node_alarms;
   std::set<std::pair<Time, model::InstanceKey>> instance_alarms;
   std::map<model::NodeId, Drain> drains;
+  std::set<std::pair<Time, model::NodeId>> load_alarms;
+  std::set<model::NodeId> overloaded;
+  std::uint64_t cluster_changes = 0;  // of anything that may make another plan possible
+  Rebalancing rebalancing;
 
   // Of the present step.
   Time now;

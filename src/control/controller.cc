@@ -5,6 +5,7 @@
 #include "control/cluster/alarms.h"
 #include "control/cluster/drain.h"
 #include "control/launcher/handover.h"
+#include "control/launcher/rebalancing.h"
 #include "control/launcher/status.h"
 #include "control/passes.h"
 #include "control/record_events.h"
@@ -46,6 +47,7 @@ void Controller::mark_everything() {
   context_.dirty.plan = true;
   for (const auto& [id, node] : context_.nodes) {
     context_.dirty.nodes.insert(id);
+    context_.dirty.loads.insert(id);
     mark_all_on(context_, id);
   }
   for (const auto& [key, record] : context_.state.durable().instances) context_.mark(record);
@@ -63,6 +65,8 @@ Effects Controller::step(Time now, std::span<const Event> batch) {
   nodes_pass(context_);
   adoption_pass(context_);
   drain_pass(context_);
+  thresholds_pass(context_);
+  rebalance_pass(context_);
   launcher_pass(context_);
   handover_pass(context_);
   commands_pass(context_);
@@ -82,6 +86,8 @@ std::optional<Time> Controller::next_wake() const {
   if (!context_.instance_alarms.empty()) {
     wake = std::min(wake, context_.instance_alarms.begin()->first);
   }
+  if (!context_.load_alarms.empty()) wake = std::min(wake, context_.load_alarms.begin()->first);
+  wake = std::min(wake, next_rebalance(context_));
   for (const auto& [id, drain] : context_.drains) wake = std::min(wake, drain.deadline);
   if (!context_.settled) wake = std::min(wake, *context_.started_at + context_.config.settle_time);
   if (!context_.runs.empty()) wake = std::min(wake, context_.runs.begin()->second.deadline);

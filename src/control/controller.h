@@ -20,6 +20,10 @@ class Controller {
   const Durable& durable() const { return context_.state.durable(); }
   bool settled() const { return context_.settled; }
   const std::map<model::NodeId, ObservedNode>& nodes() const { return context_.nodes; }
+  // Whether moves of a rebalance are on their way, or one that was called for waits for its turn.
+  bool is_rebalancing() const {
+    return context_.rebalancing.run || !context_.rebalancing.queue.empty();
+  }
   const std::set<ListenerId>& listeners() const { return context_.listeners; }
 
   // The status of every instance that is asked for, ordered by key.

@@ -16,6 +16,7 @@ Config walking(Walk walk) {
   config.walk = walk;
   config.confirm_timeout = 120s;  // short, so that histories get there
   config.run_timeout = 90s;
+  config.usage_window = 10s;
   config.uids = {1, 12};
   return config;
 }

@@ -12,6 +12,10 @@ void nodes_pass(Context& context);
 void adoption_pass(Context& context);
 // Drains whose deadline has passed.
 void drain_pass(Context& context);
+// How much nodes are used, against their thresholds.
+void thresholds_pass(Context& context);
+// Whether a rebalance is due.
+void rebalance_pass(Context& context);
 // What runs where: plans, and turns the plan into records.
 void launcher_pass(Context& context);
 // Moves in progress: the source goes when the target is active.

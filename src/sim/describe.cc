@@ -42,6 +42,10 @@ struct ControlEvent {
     const bool cordons = e.scheduling == control::Scheduling::Cordoned;
     return fmt::format("call {} {} {}", e.call, cordons ? "cordon" : "uncordon", e.node.value());
   }
+  std::string operator()(const control::RebalanceCall& e) const {
+    const bool everything = e.scope == control::RebalanceScope::Everything;
+    return fmt::format("call {} rebalance{}", e.call, everything ? " everything" : "");
+  }
   std::string operator()(const control::DrainCall& e) const {
     return fmt::format("call {} drain {} within {} ms", e.call, e.node.value(),
                        e.deadline.count() / 1000);

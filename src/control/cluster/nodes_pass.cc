@@ -54,7 +54,9 @@ void update(Context& context, const model::NodeId& id, ObservedNode& node) {
   if (node.liveness == before) return;
   note_change(context, id, before, node.liveness);
   mark_all_on(context, id);
+  context.dirty.loads.insert(id);
   context.dirty.plan = true;
+  ++context.cluster_changes;
 }
 
 void collect_due(Context& context) {

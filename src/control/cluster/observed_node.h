@@ -9,6 +9,7 @@
 
 #include "base/indexed_map.h"
 #include "base/time.h"
+#include "control/cluster/load.h"
 #include "control/events.h"
 #include "model/node.h"
 #include "model/protocol.h"
@@ -71,6 +72,8 @@ struct ObservedNode {
   std::map<model::InstanceKey, model::CommandNumber> stopping;  // told to stop by this command
   std::set<std::pair<model::CommandNumber, model::InstanceKey>> in_flight;  // not acted on yet
   std::set<model::InstanceKey> held_back;  // wait for room that others are leaving
+
+  NodeLoad load;
 
   bool reachable() const { return liveness == Liveness::Reachable; }
   bool in_touch() const { return connection && reported_fully; }

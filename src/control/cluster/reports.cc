@@ -122,7 +122,9 @@ class Intake {
       context_.note(NoteKind::NodeInError, id_, "its instances are failed and may move at once");
     }
     node_.info = info;
+    node_.load.thresholds.reset();  // its type may be another
     context_.dirty.plan = true;
+    ++context_.cluster_changes;
     mark_all_on(context_, id_);
   }
 
@@ -246,6 +248,7 @@ void take(Context& context, const model::NodeId& id, ObservedNode& node,
   if (verdict == Verdict::Next) intake.take_partial();
   if (verdict == Verdict::Known) intake.take_acted();
   intake.take_usage();
+  context.dirty.loads.insert(id);
   if (system_usage_of(node) != system_usage) {
     if (!node.held_back.empty()) context.dirty.letters.insert(id);
     if (is_anything_unplaced(context)) context.dirty.plan = true;

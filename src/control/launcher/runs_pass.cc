@@ -1,4 +1,5 @@
 #include "control/launcher/handover.h"
+#include "control/launcher/rebalancing.h"
 #include "control/launcher/status.h"
 #include "control/passes.h"
 
@@ -96,8 +97,9 @@ void runs_pass(Context& context) {
   add_overdue_runs(context, finished);
   for (const std::uint64_t number : finished) {
     const PendingRun& run = context.runs.at(number);
-    context.effects.replies.push_back({run.call, finish(context, run)});
+    if (run.call) context.effects.replies.push_back({*run.call, finish(context, run)});
     for (const auto& [key, nodes] : run.restless) stop_waiting(context, number, key);
+    if (context.rebalancing.run == number) rebalance_ended(context, run.statuses_of);
     context.runs.erase(number);
   }
 }

@@ -73,6 +73,7 @@ Event History::an_apply() {
     if (chance(60)) labels.insert("edge");
     call.documents.push_back(labels_of(a_node_id().value(), labels));
   }
+  if (chance(15)) call.documents.push_back(a_config_of_thresholds());
   return call;
 }
 
@@ -87,8 +88,24 @@ Event History::a_deletion() {
   }
 }
 
+model::NodeConfig History::a_config_of_thresholds() {
+  model::NodeConfig config;
+  config.name = "thresholds";
+  config.thresholds.emplace();
+  const auto max = static_cast<std::uint32_t>(random_.between(4, 9) * 10);
+  config.thresholds->cpu = model::ThresholdRule{
+      .min = chance(30) ? max : max - 10,
+      .max = max,
+      .timeout = chance(30) ? Duration{} : Duration{random_.between(1, 5) * 1s}};
+  return config;
+}
+
 Event History::a_call() {
   const auto dice = random_.below(10);
+  if (chance(10)) {
+    return RebalanceCall{++last_call_,
+                         chance(30) ? RebalanceScope::Everything : RebalanceScope::Overloaded};
+  }
   if (dice < 6 || last_call_ == 0) return an_apply();
   if (dice < 8) return a_deletion();
   if (dice == 8 && chance(40)) {
