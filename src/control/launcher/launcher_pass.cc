@@ -158,6 +158,8 @@ class PlanCarrier {
     context_.put(record);
     context_.changed_by_plan[record.key];
     if (!same_place) context_.instances[record.key].is_new_there = record.place.has_value();
+    // It went away and came back before its agent said anything new: still refused.
+    if (start_was_refused(context_, record)) context_.refused_starts.insert(record.key);
     if (!same_run && record.place) await_confirmation(context_, record.key);
   }
 
