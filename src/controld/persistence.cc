@@ -91,4 +91,13 @@ Result<Durable> load(const store::Store& store) {
   return durable;
 }
 
+Result<Durable> load_or_begin(store::Store& store) {
+  Durable durable = TRY(load(store));
+  if (durable.counters.revision != 0 || !durable.node_configs.empty()) return durable;
+  const model::NodeConfig shipped = model::shipped_config();
+  TRY(store.commit(to_changes({{Table::NodeConfigs, shipped.name, shipped}})));
+  durable.node_configs.emplace(shipped.name, shipped);
+  return durable;
+}
+
 }  // namespace berth::controld
