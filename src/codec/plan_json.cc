@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "codec/text.h"
+#include "placement/relief_text.h"
 
 namespace berth::codec {
 namespace {
@@ -69,6 +70,24 @@ Json json_of(const placement::NodeLoad& load) {
   return {{"node", load.node.value()},
           {"cpu", figures(load.capacity.cpu, load.reserved.cpu, load.available.cpu)},
           {"ram", figures(load.capacity.ram, load.reserved.ram, load.available.ram)}};
+}
+
+Json json_of(const model::Usage& usage) {
+  return {{"cpu", usage.cpu.count()}, {"ram", usage.ram.count()}};
+}
+
+Json json_of(const placement::Relief& relief) {
+  Json json{{"node", relief.node.value()},
+            {"overloaded", {{"cpu", relief.overloaded.cpu}, {"ram", relief.overloaded.ram}}},
+            {"capacity", json_of(relief.capacity)},
+            {"before", json_of(relief.before)},
+            {"planned", json_of(relief.planned)},
+            {"goal", json_of(relief.goal)},
+            {"leaving", relief.leaving.size()}};
+  if (!relief.unrelieved) return json;
+  json["reason"] = model::to_string(*relief.unrelieved);
+  json["message"] = placement::why_text(relief);
+  return json;
 }
 
 // Scalars look the same in JSON and YAML, but for text.
@@ -211,6 +230,7 @@ std::string plan_to_json(const placement::Plan& plan, std::uint64_t revision) {
   append_list(out, "refused", plan.refused);
   append_list(out, "stops", plan.stops);
   append_list(out, "nodes", plan.nodes);
+  if (!plan.relief.empty()) append_list(out, "relief", plan.relief);
   out += "}\n";
   return out;
 }
@@ -221,6 +241,7 @@ std::string plan_to_yaml(const placement::Plan& plan, std::uint64_t revision) {
   append_yaml_list(out, "refused", plan.refused);
   append_yaml_list(out, "stops", plan.stops);
   append_yaml_list(out, "nodes", plan.nodes);
+  if (!plan.relief.empty()) append_yaml_list(out, "relief", plan.relief);
   return out;
 }
 

@@ -351,6 +351,45 @@ TEST_F(Online, ApplySaysSixWhenTheControlPlaneGoesAwayOrIsNotThere) {
   EXPECT_EQ(berth({"--socket", "/nowhere.sock", "apply", "-f", "-"}, kTwo).exit_code, 6);
 }
 
+// --- rebalance
+
+TEST_F(Online, RebalanceTellsWhatMovesAndHowItEnds) {
+  server_.stream(
+      "POST /v1/rebalance",
+      {R"({"accepted":{"revision":"43","instances":[{"item":"app","subject":"vehicle"}],"relief":[
+          {"node":"n1","cpuOverloaded":true,"capacity":{"cpu":"1000"},"before":{"cpu":"900"},
+           "planned":{"cpu":"700"},"goal":{"cpu":"750"},
+           "leaving":[{"item":"app","subject":"vehicle"}]}]}})",
+       status(0, "ACTIVE"),
+       R"({"finished":{"instances":[{"key":{"item":"app","subject":"vehicle"},
+                                     "state":"ACTIVE"}]}})"});
+  const Finished finished = berth({"rebalance", "--full"});
+  EXPECT_EQ(finished.exit_code, 0) << finished.err;
+  EXPECT_EQ(finished.out,
+            "Accepted as revision 43.\n"
+            "n1: cpu 90.0 % -> 70.0 %, min 75.0 %; 1 leaving\n"
+            "app/vehicle/0  Active  on n1\n"
+            "1 active\n");
+  const json request = json::parse(server_.received()[0].body);
+  EXPECT_EQ(request["full"], true);
+  EXPECT_EQ(request["wait"], true);
+}
+
+TEST_F(Online, RebalanceSaysTwoIfANodeCannotBeRelieved) {
+  server_.stream("POST /v1/rebalance", {R"({"accepted":{"revision":"43","relief":[
+                     {"node":"n1","ramOverloaded":true,"capacity":{"ram":"1000"},
+                      "before":{"ram":"900"},"planned":{"ram":"900"},"goal":{"ram":"750"},
+                      "problem":{"reason":"NothingMayMove","message":"all is pinned"}}]}})",
+                                        R"({"finished":{}})"});
+  const Finished finished = berth({"rebalance"});
+  EXPECT_EQ(finished.exit_code, 2);
+  EXPECT_EQ(finished.out,
+            "Accepted as revision 43.\n"
+            "n1: ram 90.0 % -> 90.0 %, min 75.0 %; not relieved: all is pinned\n"
+            "Nothing moves.\n");
+  EXPECT_THAT(finished.err, HasSubstr("1 overloaded node cannot be relieved"));
+}
+
 // --- plan and why
 
 TEST_F(Online, PlanLaysFilesOverTheCluster) {
