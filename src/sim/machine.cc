@@ -305,13 +305,18 @@ void Machine::heal() {
 }
 
 void Machine::measure() {
-  const model::Usage each{Dmips(10), Bytes(1 << 20)};
-  agent::Measured measured;
+  const model::Usage little{Dmips(10), Bytes(1 << 20)};
+  std::set<model::InstanceKey> running;
   for (const auto& [key, run] : runs_) {
-    if (run.state != Run::State::Running) continue;
-    measured.instances[key.first] = each;
-    measured.total = measured.total + each;
+    if (run.state == Run::State::Running) running.insert(key.first);
   }
+  agent::Measured measured;
+  if (meter_) {
+    measured.instances = meter_->measure(running, stage_.now());
+  } else {
+    for (const model::InstanceKey& key : running) measured.instances.emplace(key, little);
+  }
+  for (const auto& [key, usage] : measured.instances) measured.total = measured.total + usage;
   tell_(measured);
 }
 

@@ -10,6 +10,7 @@
 #include "agent/events.h"
 #include "base/random.h"
 #include "sim/faults.h"
+#include "sim/loads.h"
 #include "sim/stage.h"
 
 namespace berth::sim {
@@ -40,6 +41,8 @@ class Machine {
   Machine(Stage& stage, model::NodeId node, model::NodeInfo info, Random random, Tell tell);
 
   void set_moods(const Moods& moods) { moods_ = moods; }
+  // From now on instances use what these say; without, all use the same little.
+  void set_loads(const Loads& loads, Random random) { meter_.emplace(loads, random); }
   void preinstall(model::InstanceSpec spec);
 
   void perform(const agent::Action& action);
@@ -101,6 +104,7 @@ class Machine {
   std::uint64_t next_hang_ = 0;
   std::uint64_t agent_life_ = 0;
   std::uint64_t power_life_ = 0;
+  std::optional<LoadMeter> meter_;
   Time disturbed_{};
   Time hung_ = Time{} - 24h;
 };
