@@ -63,11 +63,12 @@ def swap(name: str, file: str, old: str, new: str = "") -> Mutant:
 
 
 RULES = ["connected", "usable", "node_id", "labels", "shared_resources", "runtime_type", "platform",
-         "readiness", "cpu", "ram", "storage", "state", "instance_count"]
+         "readiness", "cpu", "ram", "storage", "state", "instance_count", "threshold"]
 CRITERIA = ["Cpu", "Ram", "NodeId", "RuntimeType", "RuntimeId"]
 
 DISPLACE = "rounds/displace_round.cc"
 KEEP = "rounds/keep_round.cc"
+RELIEVE = "rounds/relieve_round.cc"
 
 
 def mutants() -> list[Mutant]:
@@ -93,7 +94,7 @@ def mutants() -> list[Mutant]:
         swap("measured amounts ignored", "pipeline.cc",
              "return raised_to_measured(asked, item, request.present->measured);", "return asked;"),
         swap("measured amounts everywhere", "pipeline.cc",
-             "measuring_ == Measuring::WhereOverloaded && view.overloaded",
+             "measuring_ == Measuring::WhereOverloaded && view.overloaded.any()",
              "measuring_ == Measuring::WhereOverloaded"),
         swap("all rules judge what runs", "pipeline.cc",
              "return purpose == Purpose::Place || rule.strictest == Purpose::Keep;", "return true;"),
@@ -152,8 +153,20 @@ def mutants() -> list[Mutant]:
              "taken.insert(key.index); if (places.contains(place)) indices.emplace(place, key.index);",
              "if (places.contains(place)) { taken.insert(key.index); indices.emplace(place, key.index); }"),
         swap("above max means at max", "thresholds.cc",
-             "above_percent(usage.cpu, capacity.cpu, thresholds.cpu->max)",
-             "!above_percent(capacity.cpu, usage.cpu, 10000 / thresholds.cpu->max)"),
+             "above_percent(usage.cpu, capacity.cpu, cpu->max)",
+             "!above_percent(capacity.cpu, usage.cpu, 10000 / cpu->max)"),
+        swap("nobody is relieved", "plan.cc", "relieve_round(board);"),
+        swap("pinned ones are relieved", RELIEVE, "&& !model::is_pinned(*asked.item);", ";"),
+        swap("all priority classes at once", RELIEVE, "if (!class_ends) continue;",
+             "if (end != placeable.size()) continue;"),
+        swap("the worst node has no first choice", RELIEVE,
+             "if (b.first < a.first) return true; if (a.first < b.first) return false;"),
+        swap("relief goes by what is asked", "board.cc", "measuring_ = Measuring::Everywhere;"),
+        swap("any resource must be relieved", RELIEVE, "view.overloaded.ram ? std::max(over.ram, Bytes{}) : Bytes{}",
+             "std::max(over.ram, Bytes{})"),
+        swap("overloaded nodes take in", "rules/threshold_rule.cc",
+             "if (node.overloaded.any()) return Shortfall{};"),
+        swap("many small ones", "relief_search.cc", "aim_at(fewest_that_may_do());", "aim_at(movers_.size());"),
     ]
     return result
 

@@ -115,15 +115,15 @@ class Unit:
 
     # --- The control plane.
 
-    def start_control(self, *flags: str, wrapper: list[str] | None = None) -> Daemon:
+    def start_control(self, *flags: str, host: str = "127.0.0.1", wrapper: list[str] | None = None) -> Daemon:
         self.control_dir.mkdir(exist_ok=True)
         endpoints = self.control_dir / "endpoints.json"
         known = json.loads(endpoints.read_text()) if endpoints.exists() else {}
         endpoints.unlink(missing_ok=True)
         # The second time the same ports: agents know where to find it.
         command = [self.bin / "berthd", "--state-dir", self.control_dir, "--socket", self.socket,
-                   "--listen-grpc", known.get("grpc", "127.0.0.1:0"),
-                   "--listen-https", known.get("https", "127.0.0.1:0"), *flags]
+                   "--listen-grpc", known.get("grpc", f"{host}:0"),
+                   "--listen-https", known.get("https", f"{host}:0"), *flags]
         self.control = Daemon("berthd", command, self.directory / "berthd.log", wrapper=wrapper)
         self.control.start()
 
@@ -139,18 +139,18 @@ class Unit:
     def agent_dir(self, name: str) -> Path:
         return self.directory / f"agent-{name}"
 
-    def join(self, name: str) -> subprocess.CompletedProcess:
+    def join(self, name: str, wrapper: list[str] | None = None) -> subprocess.CompletedProcess:
         token = self.ask("join-token", "--name", name)["token"]
-        return self.join_with(name, token)
+        return self.join_with(name, token, wrapper)
 
-    def join_with(self, name: str, token: str) -> subprocess.CompletedProcess:
-        return subprocess.run([self.bin / "berth-agent", "join", "https://" + self.endpoints["https"], token,
+    def join_with(self, name: str, token: str, wrapper: list[str] | None = None) -> subprocess.CompletedProcess:
+        return subprocess.run([*(wrapper or []), self.bin / "berth-agent", "join", "https://" + self.endpoints["https"], token,
                                "--name", name, "--state-dir", self.agent_dir(name)],
                               capture_output=True, text=True, timeout=60, check=False)
 
     def start_agent(self, name: str, *flags: str, wrapper: list[str] | None = None) -> Daemon:
         if not self.agent_dir(name).exists():
-            joined = self.join(name)
+            joined = self.join(name, wrapper)
             if joined.returncode != 0:
                 raise Failure(f"{name} could not join: {joined.stderr}{joined.stdout}")
         command = [self.bin / "berth-agent", "--state-dir", self.agent_dir(name),
@@ -188,7 +188,16 @@ class Unit:
         if self.control:
             self.control.stop()
 
+    def remove_networks(self):
+        """What agents that were killed, or left their instances running, have made of networks."""
+        if os.geteuid() != 0:
+            return
+        for name in self.agents:
+            subprocess.run([self.bin / "berth-agent", "remove-networks", "--state-dir", self.agent_dir(name)],
+                           capture_output=True, timeout=60, check=False)
+
     def remove(self):
+        self.remove_networks()
         shutil.rmtree(self.directory, ignore_errors=True)
         groups = [*Path("/sys/fs/cgroup").glob("berth"), *Path("/sys/fs/cgroup").glob("*/berth")]
         for empty in [group / name for group in groups for name in self.agents] + groups:

@@ -34,6 +34,8 @@ const std::vector<shell::Setting> kSettings{
     {"settleTime", "after a start: how long known agents are waited for", "5s"},
     {"confirmTimeout", "after a start: an instance that no agent reports has failed", "600s"},
     {"runTimeout", "how long an apply call waits at most", "600s"},
+    {"networks.range", "what the networks of owners are cut from", "10.128.0.0/10"},
+    {"networks.prefix", "the size of one: 20 is room for 4094 instances and nodes", "20"},
 };
 
 Result<control::Config> clocks(const Settings& settings) {
@@ -46,6 +48,20 @@ Result<control::Config> clocks(const Settings& settings) {
   config.confirm_timeout = TRY(settings.duration("confirmTimeout"));
   config.run_timeout = TRY(settings.duration("runTimeout"));
   return config;
+}
+
+// A network needs room for a node and an instance, beside its first and last address.
+Result<void> set_networks(const Settings& settings, control::Config& config) {
+  const auto range = model::parse_subnet(settings.text("networks.range"));
+  if (!range) return invalid_input("networks.range: write a range as in 10.128.0.0/10");
+  const std::int64_t prefix = TRY(settings.number("networks.prefix"));
+  if (prefix < range->prefix || prefix > 30) {
+    return invalid_input(
+        fmt::format("networks.prefix: from {}, which is the whole range, to 30", range->prefix));
+  }
+  config.networks = *range;
+  config.network_prefix = static_cast<std::uint8_t>(prefix);
+  return {};
 }
 
 Result<void> set_up_log(const Settings& settings) {
@@ -68,6 +84,7 @@ Result<controld::DaemonConfig> config_of(const Settings& settings) {
   config.socket_group = settings.text("socketGroup");
   config.advertise = settings.list("advertise");
   config.control = TRY(clocks(settings));
+  TRY(set_networks(settings, config.control));
   config.version = BERTH_VERSION;
   return config;
 }

@@ -26,6 +26,7 @@ Effects Agent::step(Time now, std::span<const Event> batch) {
   for (const Event& event : batch) {
     std::visit([&](const auto& fact) { record(context, fact); }, event);
   }
+  apply_network(context);
   const bool given_up = runtimes_.ask_again(context);
   if (given_up || (was_awaited && !runtimes_.is_awaited())) touch_all_waiting();
   for (const model::InstanceKey& key : alarms_.take_due(now)) touched_.insert(key);
@@ -58,6 +59,7 @@ void Agent::record(const Context& context, const CommandReceived& event) {
   if (why_not.empty()) {
     const auto changed = wanted_.carry_out(command, context.effects.writes);
     for (const model::InstanceKey& key : changed) touch(key);
+    must_apply_network_ |= command.network.has_value();
     context.note("command " + to_text(command.number) + " carried out, " +
                  std::to_string(changed.size()) + " instances changed");
   } else {
@@ -81,6 +83,13 @@ std::string Agent::objection(const model::Command& command) const {
     return "more than " + std::to_string(max) + " instances";
   }
   return "";
+}
+
+// Again after a restart, for nobody knows what has become of them meanwhile.
+void Agent::apply_network(const Context& context) {
+  if (std::exchange(must_apply_network_, false) && wanted_.network()) {
+    context.effects.actions.push_back(ApplyNetwork{*wanted_.network()});
+  }
 }
 
 void Agent::record(const Context& context, const NodeObserved& event) {

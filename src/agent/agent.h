@@ -46,6 +46,9 @@ class Agent {
   void record(const Context& context, const HealthChecked& event);
   void record(const Context& context, const Measured& event);
 
+  // Networks come before all that is started.
+  void apply_network(const Context& context);
+
   // Why the command is not carried out; "" if it is.
   std::string objection(const model::Command& command) const;
 
@@ -73,6 +76,7 @@ class Agent {
   std::map<model::InstanceKey, Instance> instances_;  // all that are wanted or may be running
   Alarms<model::InstanceKey> alarms_;
   Waiting waiting_;
+  bool must_apply_network_ = true;
   std::set<model::InstanceKey> touched_;  // to be decided in this step
   // Runs of an earlier life that are being stopped. What was told to run since then may have been
   // promised their room, and waits for it.

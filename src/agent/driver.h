@@ -227,6 +227,10 @@ class Driver {
       durable_.acted = acted->acted;
       return;
     }
+    if (const auto* network = std::get_if<WriteNetwork>(&write)) {
+      durable_.network = network->network;
+      return;
+    }
     const auto& wanted = std::get<WriteWanted>(write);
     if (wanted.record) {
       durable_.wanted[wanted.key] = *wanted.record;

@@ -37,6 +37,7 @@ using model::RunId;
 struct Restored {
   std::map<model::InstanceKey, model::WantedRecord> wanted;
   model::CommandNumber acted;
+  std::optional<model::NodeNetwork> network;  // nullopt: it was never told
 };
 
 // --- Facts -------------------------------------------------------------------------------------
@@ -106,7 +107,12 @@ struct WriteActed {
 
   friend bool operator==(const WriteActed&, const WriteActed&) = default;
 };
-using Write = std::variant<WriteWanted, WriteActed>;
+struct WriteNetwork {
+  model::NodeNetwork network;
+
+  friend bool operator==(const WriteNetwork&, const WriteNetwork&) = default;
+};
+using Write = std::variant<WriteWanted, WriteActed, WriteNetwork>;
 
 struct ListRuns {
   model::RuntimeId runtime;
@@ -134,7 +140,14 @@ struct CheckHealth {
 
   friend bool operator==(const CheckHealth&, const CheckHealth&) = default;
 };
-using Action = std::variant<ListRuns, Start, Stop, CheckHealth>;
+// The networks of the node shall be as told, before anything that follows is started. There is no
+// answer: a start that finds its network not working fails as any start does.
+struct ApplyNetwork {
+  model::NodeNetwork network;
+
+  friend bool operator==(const ApplyNetwork&, const ApplyNetwork&) = default;
+};
+using Action = std::variant<ListRuns, Start, Stop, CheckHealth, ApplyNetwork>;
 
 // One line of the trail: what happened to which instance ("" = the node itself).
 struct Note {

@@ -3,6 +3,14 @@
 #include <utility>
 
 namespace berth::agent {
+namespace {
+
+std::optional<model::Usage> usage_in(const Measured& measured, const model::InstanceKey& key) {
+  const auto found = measured.instances.find(key);
+  return found == measured.instances.end() ? std::nullopt : std::optional(found->second);
+}
+
+}  // namespace
 
 void Reporter::connected(std::uint64_t connection) {
   connection_ = connection;
@@ -20,7 +28,13 @@ void Reporter::observed(const model::NodeInfo& node) {
   node_changed_ = true;
 }
 
-void Reporter::measured(const Measured& usage) { usage_ = usage; }
+void Reporter::measured(const Measured& usage) {
+  const std::optional<Measured> before = std::exchange(usage_, usage);
+  for (const auto& [key, status] : statuses_) {
+    const auto then = before ? usage_in(*before, key) : std::nullopt;
+    if (usage_in(usage, key) != then) remeasured_.insert(key);
+  }
+}
 
 void Reporter::show(const model::InstanceKey& key,
                     const std::optional<model::ReportedStatus>& status) {
@@ -28,6 +42,7 @@ void Reporter::show(const model::InstanceKey& key,
   if (!status) {
     if (known == statuses_.end()) return;
     statuses_.erase(known);
+    remeasured_.erase(key);
   } else if (known == statuses_.end()) {
     statuses_.emplace(key, *status);
   } else if (known->second != *status) {
@@ -53,6 +68,7 @@ std::optional<model::Report> Reporter::report(const Context& context,
     report->boot_id = context.config.boot_id;
     report->acted = acted;
     if (usage_) report->usage = usage_->total;
+    changed_.merge(std::exchange(remeasured_, {}));
     if (must_be_full_ || has_changes()) ++revision_;
     report->revision = revision_;
     must_be_full_ ? tell_all(*report) : tell_changes(*report);
@@ -86,9 +102,7 @@ void Reporter::tell_changes(model::Report& report) const {
 
 model::ReportedStatus Reporter::measured_status(const model::ReportedStatus& status) const {
   model::ReportedStatus measured = status;
-  if (!usage_) return measured;
-  const auto found = usage_->instances.find(status.key);
-  if (found != usage_->instances.end()) measured.usage = found->second;
+  if (usage_) measured.usage = usage_in(*usage_, status.key).value_or(model::Usage{});
   return measured;
 }
 

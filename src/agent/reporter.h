@@ -13,7 +13,7 @@
 namespace berth::agent {
 
 // What the controller is told, and when: all of it first on each connection, then what changes, and
-// a heartbeat when nothing does. At most one report per step. A full report needs the node, so
+// a heartbeat when nothing does. What instances use is told with either, if it is not the same. At most one report per step. A full report needs the node, so
 // nothing is said before the node has been observed.
 class Reporter {
  public:
@@ -57,6 +57,7 @@ class Reporter {
   bool must_be_full_ = false;  // stays until it could be said
   bool node_changed_ = false;
   std::set<model::InstanceKey> changed_;
+  std::set<model::InstanceKey> remeasured_;  // told with the next report, which they do not cause
 };
 
 }  // namespace berth::agent

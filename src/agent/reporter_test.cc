@@ -144,8 +144,23 @@ TEST(Usage, GoesWithHeartbeats) {
   Driver driver = a_driver_running(a_spec("web"));
   driver.tell(a_measurement(100));
   driver.wait(2s);
+  EXPECT_EQ(driver.report().usage, (model::Usage{Dmips{200}, Bytes{64}}));
+  driver.wait(2s);
   EXPECT_TRUE(model::is_heartbeat(driver.report()));
   EXPECT_EQ(driver.report().usage, (model::Usage{Dmips{200}, Bytes{64}}));
+}
+
+TEST(Usage, OfAnInstanceIsToldWhenAHeartbeatIsDueAndItIsNotTheSame) {
+  Driver driver = a_driver_running(a_spec("web"));
+  const auto revision = driver.report().revision;
+  driver.tell(a_measurement(100));
+  driver.wait(2s);
+  EXPECT_EQ(driver.report().revision, revision + 1);
+  ASSERT_EQ(driver.report().instances.size(), 1U);
+  EXPECT_EQ(driver.status("web").usage, (model::Usage{Dmips{100}, Bytes{32}}));
+  driver.tell(a_measurement(100));
+  driver.wait(2s);
+  EXPECT_TRUE(model::is_heartbeat(driver.report()));
 }
 
 TEST(Usage, OfAnInstanceGoesWhereTheInstanceIsListed) {

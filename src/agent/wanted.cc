@@ -17,7 +17,10 @@ std::map<model::InstanceKey, const model::InstanceSpec*> specs_of(const model::C
 }  // namespace
 
 Wanted::Wanted(Restored restored)
-    : records_(std::move(restored.wanted)), acted_(restored.acted), restored_(restored.acted) {}
+    : records_(std::move(restored.wanted)),
+      network_(std::move(restored.network)),
+      acted_(restored.acted),
+      restored_(restored.acted) {}
 
 const model::WantedRecord* Wanted::find(const model::InstanceKey& key) const {
   const auto found = records_.find(key);
@@ -54,6 +57,7 @@ std::set<model::InstanceKey> Wanted::carry_out(const model::Command& command,
   for (const auto& [key, spec] : specs_of(command)) {
     if (put(*spec, command.number, writes)) changed.insert(key);
   }
+  if (command.network) put(*command.network, writes);
   acted_ = command.number;
   writes.push_back(WriteActed{acted_});
   return changed;
@@ -71,6 +75,12 @@ bool Wanted::put(const model::InstanceSpec& spec, const model::CommandNumber& nu
   }
   writes.push_back(WriteWanted{spec.key, record});
   return true;
+}
+
+void Wanted::put(const model::NodeNetwork& network, std::vector<Write>& writes) {
+  if (network_ == network) return;
+  network_ = network;
+  writes.push_back(WriteNetwork{network});
 }
 
 bool Wanted::erase(const model::InstanceKey& key, std::vector<Write>& writes) {

@@ -29,6 +29,9 @@ class Wanted {
     return record.generation <= restored_;
   }
 
+  // The networks of the node as last told; nullopt: never.
+  const std::optional<model::NodeNetwork>& network() const { return network_; }
+
   // How many instances would be wanted after the command.
   std::size_t size_after(const model::Command& command) const;
 
@@ -43,9 +46,11 @@ class Wanted {
   bool put(const model::InstanceSpec& spec, const model::CommandNumber& number,
            std::vector<Write>& writes);
   bool erase(const model::InstanceKey& key, std::vector<Write>& writes);
+  void put(const model::NodeNetwork& network, std::vector<Write>& writes);
   std::set<model::InstanceKey> dropped_by(const model::Command& command) const;
 
   std::map<model::InstanceKey, model::WantedRecord> records_;
+  std::optional<model::NodeNetwork> network_;
   model::CommandNumber acted_;
   model::CommandNumber restored_;  // what acted_ was when the agent started
 };

@@ -134,6 +134,39 @@ runtime::ComponentConfig components(const Settings& settings, Findings& findings
   return config;
 }
 
+Result<bool> has_networks(const Settings& settings) {
+  const std::string& text = settings.text("network");
+  if (text != "auto" && text != "off") return settings.wrong("network", "must be auto or off");
+  return text == "auto";
+}
+
+Result<model::Ipv4> ipv4(const Settings& settings, std::string_view name, std::string_view text) {
+  const auto address = model::parse_ipv4(text);
+  if (!address) return settings.wrong(name, fmt::format("{} is no IPv4 address", text));
+  return *address;
+}
+
+Result<std::optional<model::Ipv4>> network_address(const Settings& settings) {
+  const std::string& text = settings.text("network.address");
+  if (text.empty()) return std::optional<model::Ipv4>();
+  return std::optional(TRY(ipv4(settings, "network.address", text)));
+}
+
+Result<model::Subnet> link_range(const Settings& settings) {
+  const auto range = model::parse_subnet(settings.text("network.linkRange"));
+  if (range && range->prefix >= 8 && range->prefix <= 30) return *range;
+  return settings.wrong("network.linkRange",
+                        "must be a network of 4 addresses or more: 198.18.0.0/16");
+}
+
+Result<std::vector<model::Ipv4>> name_servers(const Settings& settings) {
+  std::vector<model::Ipv4> servers;
+  for (const std::string& text : settings.list("network.nameServers")) {
+    servers.push_back(TRY(ipv4(settings, "network.nameServers", text)));
+  }
+  return servers;
+}
+
 // What `join` has written. A damaged file counts as none; the agent then says that it has no
 // server.
 std::map<std::string, std::string> joined_values(const fs::path& state_dir) {
@@ -177,6 +210,10 @@ std::vector<Setting> known_settings() {
       {"stopGrace", "between the polite and the final signal", "10s"},
       {"probe.period", "how often runtimes are tried", "10s"},
       {"measure.period", "how often usage is measured", "2s"},
+      {"network", "auto: instances have networks of their own if this machine can; or off", "auto"},
+      {"network.address", "where other nodes reach this one; else what leads to the server", ""},
+      {"network.linkRange", "addresses between this machine and its agents", "198.18.0.0/16"},
+      {"network.nameServers", "who instances ask for outside names, comma separated", ""},
       {"stopInstancesOnExit", "stop all instances when the agent ends", "false"},
       {"log.format", "text or json", "text"},
       {"log.level", "debug, info, warn or error", "info"},
@@ -221,6 +258,10 @@ Result<Config> read_config(const Settings& settings) {
   config.measure_period = findings.value(positive_duration(settings, "measure.period"));
   config.components = components(settings, findings);
   config.stop_instances_on_exit = settings.flag("stopInstancesOnExit");
+  config.has_networks = findings.value(has_networks(settings));
+  config.network_address = findings.value(network_address(settings));
+  config.network_link_range = findings.value(link_range(settings));
+  config.name_servers = findings.value(name_servers(settings));
   const std::string& shim = settings.text("shim");
   config.shim = shim.empty() ? own_directory() / "berth-shim" : fs::absolute(shim);
   const std::string& images = settings.text("images.dir");

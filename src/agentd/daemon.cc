@@ -46,6 +46,7 @@ Result<std::unique_ptr<Daemon>> Daemon::open(Config config, Outside outside) {
   Facts facts;
   facts.restored = TRY(load(outside.store));
   facts.node = TRY(describe_node(config));
+  if (outside.address) facts.node.address = outside.address();
   shell::log(LogLevel::Info, "agent starts",
              {{"node", config.node},
               {"instances", std::to_string(facts.restored.wanted.size())},
@@ -71,7 +72,7 @@ Daemon::Daemon(Config config, Outside outside, Facts facts)
   }
   performer_ = std::make_unique<Performer>(
       runtimes_, [this](const agent::CheckHealth& check) { return check_health(check); }, to_us,
-      worker_count());
+      worker_count(), outside_.networks.get());
   streams_ = std::make_unique<Streams>(StreamEnds{
       .open_log = outside_.open_log,
       .exec = [this](
@@ -88,15 +89,19 @@ void Daemon::run() {
   loop_.run();
   shell::notify_stopping();
   end();
-  if (config_.stop_instances_on_exit) stop_all_instances();
+  if (config_.stop_instances_on_exit) {
+    stop_all_instances();
+    if (outside_.remove_networks) outside_.remove_networks();
+  }
   shell::log(LogLevel::Info, "agent ends");
 }
 
 void Daemon::stop() { inbox_.close(); }
 
 void Daemon::begin() {
-  watch_ = std::make_unique<NodeWatch>(node_, runtimes_, config_.probe_period,
-                                       [this](agent::Event event) { tell(std::move(event)); });
+  watch_ = std::make_unique<NodeWatch>(
+      node_, runtimes_, config_.probe_period,
+      [this](agent::Event event) { tell(std::move(event)); }, outside_.address);
   measuring_ = std::make_unique<shell::Periodic>(config_.measure_period, [this] { measure(); });
   if (!outside_.open_link) return shell::notify_ready();
   if (outside_.credentials) {
@@ -217,8 +222,7 @@ agent::HealthChecked Daemon::check_health(const agent::CheckHealth& check) {
     return one->id() == check.spec.runtime;
   });
   if (runtime == runtimes_.end() || !check.spec.item.health) return checked;
-  const auto answer =
-      outside_.check_health(*check.spec.item.health, check.spec.key, (*runtime)->runtime());
+  const auto answer = outside_.check_health(check.spec, (*runtime)->runtime());
   checked.healthy = answer.healthy;
   checked.message = answer.message;
   return checked;

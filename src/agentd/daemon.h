@@ -12,6 +12,7 @@
 #include "agentd/config.h"
 #include "agentd/inbox.h"
 #include "agentd/loop.h"
+#include "agentd/network_control.h"
 #include "agentd/node_watch.h"
 #include "agentd/ordered_runtime.h"
 #include "agentd/performer.h"
@@ -39,9 +40,10 @@ struct Outside {
   std::optional<trust::Credentials> credentials;          // to be renewed
   std::function<Result<void>(const trust::Credentials&)> save_credentials;
   std::function<Result<ReadLog>(const model::InstanceKey&, std::size_t lines)> open_log;
-  std::function<runtime::HealthAnswer(const model::HealthCheck&, const model::InstanceKey&,
-                                      runtime::Runtime&)>
-      check_health;
+  std::function<runtime::HealthAnswer(const model::InstanceSpec&, runtime::Runtime&)> check_health;
+  std::shared_ptr<NetworkControl> networks = nullptr;  // none: instances use that of the machine
+  std::function<std::optional<model::Ipv4>()> address = {};  // of this node in networks; may change
+  std::function<void()> remove_networks = {};                // when nothing runs any more
 };
 
 // The agent: its core, and all that it does in the world.

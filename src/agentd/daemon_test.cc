@@ -141,8 +141,7 @@ TEST_F(DaemonTest, AllInstancesAreStoppedAtTheEndIfThatIsWanted) {
 
 TEST_F(DaemonTest, HealthIsCheckedAndReported) {
   const auto unhealthy = [](Config&, Outside& outside) {
-    outside.check_health = [](const model::HealthCheck&, const model::InstanceKey&,
-                              runtime::Runtime&) {
+    outside.check_health = [](const model::InstanceSpec&, runtime::Runtime&) {
       return runtime::HealthAnswer{.healthy = false, .message = "no answer at all"};
     };
   };

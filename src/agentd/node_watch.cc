@@ -50,9 +50,11 @@ Result<model::NodeInfo> describe_node(const Config& config) {
   return node;
 }
 
-NodeWatch::NodeWatch(model::NodeInfo node, Runtimes& runtimes, Duration period, Tell tell)
+NodeWatch::NodeWatch(model::NodeInfo node, Runtimes& runtimes, Duration period, Tell tell,
+                     std::function<std::optional<model::Ipv4>()> address)
     : runtimes_(runtimes),
       tell_(std::move(tell)),
+      address_(std::move(address)),
       node_(std::move(node)),
       patience_(runtimes.size()) {
   for (const auto& one : runtimes_) {
@@ -81,7 +83,9 @@ void NodeWatch::probe(std::size_t number) {
 }
 
 void NodeWatch::update(std::size_t number, model::Runtime probed) {
+  const auto address = address_ ? address_() : std::nullopt;
   const std::lock_guard lock(mutex_);
+  if (address_) node_.address = address;
   model::Runtime& known = node_.runtimes[number];
   if (known.ready != probed.ready) log_readiness(probed);
   known = std::move(probed);

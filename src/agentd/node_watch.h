@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -22,7 +23,8 @@ Result<model::NodeInfo> describe_node(const Config& config);
 // all runtimes, but not longer than one period.
 class NodeWatch {
  public:
-  NodeWatch(model::NodeInfo node, Runtimes& runtimes, Duration period, Tell tell);
+  NodeWatch(model::NodeInfo node, Runtimes& runtimes, Duration period, Tell tell,
+            std::function<std::optional<model::Ipv4>()> address = {});
 
  private:
   struct Patience {  // of the thread that probes one runtime
@@ -35,6 +37,7 @@ class NodeWatch {
 
   Runtimes& runtimes_;
   const Tell tell_;
+  const std::function<std::optional<model::Ipv4>()> address_;  // none: it stays as it is
   std::mutex mutex_;
   model::NodeInfo node_;
   std::set<std::size_t> probed_;

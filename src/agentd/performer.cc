@@ -29,10 +29,12 @@ void submit(shell::Workers& workers, const std::string& key, shell::Workers::Tas
 
 }  // namespace
 
-Performer::Performer(Runtimes& runtimes, CheckHealth check_health, Tell tell, std::size_t threads)
+Performer::Performer(Runtimes& runtimes, CheckHealth check_health, Tell tell, std::size_t threads,
+                     NetworkControl* networks)
     : runtimes_(runtimes),
       check_health_(std::move(check_health)),
       tell_(std::move(tell)),
+      networks_(networks),
       workers_(threads, kTasksMax),
       checkers_(kCheckers, kTasksMax) {
   const std::size_t components = count_components(runtimes);
@@ -121,6 +123,10 @@ void Performer::begin(const agent::Stop& stop) {
 void Performer::begin(const agent::CheckHealth& check) {
   submit(checkers_, model::to_string(check.spec.key),
          [this, check] { tell_(check_health_(check)); });
+}
+
+void Performer::begin(const agent::ApplyNetwork& apply) {
+  if (networks_ != nullptr) networks_->apply(apply.network);
 }
 
 }  // namespace berth::agentd

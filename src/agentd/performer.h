@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "agent/events.h"
+#include "agentd/network_control.h"
 #include "agentd/ordered_runtime.h"
 #include "shell/workers.h"
 
@@ -23,8 +24,10 @@ using Runtimes = std::vector<std::unique_ptr<OrderedRuntime>>;
 // other, different instances side by side. Answers are told as facts.
 class Performer {
  public:
-  // The runtimes must outlive it.
-  Performer(Runtimes& runtimes, CheckHealth check_health, Tell tell, std::size_t threads);
+  // The runtimes must outlive it, and so must `networks`; without that, networks are not looked
+  // after on this machine.
+  Performer(Runtimes& runtimes, CheckHealth check_health, Tell tell, std::size_t threads,
+            NetworkControl* networks = nullptr);
 
   // Neither blocks. The end of a run is forgotten when it is durable what follows from it.
   void perform(const agent::Action& action);
@@ -40,6 +43,7 @@ class Performer {
   void begin(const agent::Start& start);
   void begin(const agent::Stop& stop);
   void begin(const agent::CheckHealth& check);
+  void begin(const agent::ApplyNetwork& apply);
 
   bool take_turn(const Name& start);
 
@@ -49,6 +53,7 @@ class Performer {
   Runtimes& runtimes_;
   const CheckHealth check_health_;
   const Tell tell_;
+  NetworkControl* const networks_;
   std::mutex mutex_;
   std::set<Name> waiting_;    // starts whose turn has not come, and that shall still be done
   std::set<Name> under_way_;  // starts that a runtime is busy with

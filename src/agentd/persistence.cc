@@ -11,6 +11,7 @@ namespace {
 
 constexpr std::string_view kWanted = "wanted/";
 constexpr std::string_view kActed = "acted";
+constexpr std::string_view kNetwork = "network";
 
 struct ToChange {
   store::Change operator()(const agent::WriteWanted& write) const {
@@ -20,6 +21,9 @@ struct ToChange {
   }
   store::Change operator()(const agent::WriteActed& write) const {
     return {std::string(kActed), codec::encode_record(write.acted)};
+  }
+  store::Change operator()(const agent::WriteNetwork& write) const {
+    return {std::string(kNetwork), codec::encode_record(write.network)};
   }
 };
 
@@ -47,6 +51,9 @@ Result<agent::Restored> load(const store::Store& store) {
   }
   if (const auto acted = TRY(store.get(kActed))) {
     restored.acted = TRY(decode<model::CommandNumber>({std::string(kActed), *acted}));
+  }
+  if (const auto network = TRY(store.get(kNetwork))) {
+    restored.network = TRY(decode<model::NodeNetwork>({std::string(kNetwork), *network}));
   }
   return restored;
 }

@@ -19,18 +19,29 @@ model::WantedRecord a_wanted_record() {
   return wanted;
 }
 
+model::NodeNetwork a_network() {
+  model::ProviderNetwork acme;
+  acme.owner = model::OwnerId("acme");
+  acme.vxlan = 4096;
+  acme.subnet = {{0x0a800000}, 20};
+  acme.node_address = {0x0a800001};
+  return {.networks = {acme}, .names = {{{0x0a800002}, {"web"}}}, .flows = {}};
+}
+
 TEST(AgentPersistence, WhatWasWrittenIsLoaded) {
   store::MemoryDisk disk;
   store::MemoryStore store(disk);
   const model::WantedRecord wanted = a_wanted_record();
+  const model::NodeNetwork network = a_network();
   const std::vector<agent::Write> writes{agent::WriteWanted{wanted.spec.key, wanted},
-                                         agent::WriteActed{{1, 18}}};
+                                         agent::WriteActed{{1, 18}}, agent::WriteNetwork{network}};
   ASSERT_TRUE(store.commit(to_changes(writes)));
   const Result<agent::Restored> loaded = load(store);
   ASSERT_TRUE(loaded) << loaded.error().message;
   ASSERT_EQ(loaded->wanted.size(), 1U);
   EXPECT_EQ(loaded->wanted.at(wanted.spec.key), wanted);
   EXPECT_EQ(loaded->acted, (model::CommandNumber{1, 18}));
+  EXPECT_EQ(loaded->network, network);
 }
 
 TEST(AgentPersistence, AnEmptyStoreIsAnAgentThatWasNeverTold) {
@@ -39,6 +50,7 @@ TEST(AgentPersistence, AnEmptyStoreIsAnAgentThatWasNeverTold) {
   ASSERT_TRUE(loaded);
   EXPECT_TRUE(loaded->wanted.empty());
   EXPECT_EQ(loaded->acted, model::CommandNumber{});
+  EXPECT_EQ(loaded->network, std::nullopt);
 }
 
 TEST(AgentPersistence, WhatWasErasedIsGone) {

@@ -37,6 +37,7 @@ constexpr std::string_view kWhat =
 Usage:
   berth-agent [run] [settings]                              run the agent
   berth-agent join https://HOST:PORT TOKEN [--name NAME]    become a node of a unit
+  berth-agent remove-networks [settings]                    take away what an ended agent has left
   berth-agent --show-config [settings]                      show each setting and its origin
   berth-agent --help | --version)";
 
@@ -113,6 +114,12 @@ Result<void> run(Config config) {
   return {};
 }
 
+// For an agent that has left its instances running, and whose instances have ended since.
+Result<void> remove_networks(Config config) {
+  config.node = TRY(name_of(config, load_credentials(config.state_dir)));
+  return network::HostNetwork::remove_all(network_config(config));
+}
+
 }  // namespace
 
 int run_program(const Arguments& given) {
@@ -141,7 +148,9 @@ int run_program(const Arguments& given) {
     fmt::print("{}", *joined);
     return 0;
   }
-  if (!arguments.empty() && arguments.front() == "run") arguments.erase(arguments.begin());
+  const bool removes_networks = !arguments.empty() && arguments.front() == "remove-networks";
+  const bool has_verb = removes_networks || (!arguments.empty() && arguments.front() == "run");
+  if (has_verb) arguments.erase(arguments.begin());
 
   const auto settings = load_settings(arguments);
   if (!settings) return fail(settings.error(), kCalledWrongly);
@@ -149,7 +158,8 @@ int run_program(const Arguments& given) {
   auto config = read_config(*settings);
   if (!config) return fail(config.error(), kCalledWrongly);
   if (shows_config) return 0;
-  const auto ended = run(*std::move(config));
+  const auto ended =
+      removes_networks ? remove_networks(*std::move(config)) : run(*std::move(config));
   return ended ? 0 : fail(ended.error());
 }
 

@@ -24,14 +24,59 @@ std::vector<model::RuntimeType> runtime_types(const Config& config) {
   return types;
 }
 
-std::vector<MakeRuntime> runtime_makers(const Config& config) {
+// Ends with the daemon; what it has made stays.
+class HostNetworkControl final : public NetworkControl {
+ public:
+  HostNetworkControl(network::Config config, std::unique_ptr<network::HostNetwork> host)
+      : config_(std::move(config)), host_(std::move(host)) {}
+
+  void apply(const model::NodeNetwork& network) override { host_->apply(network); }
+
+  network::HostNetwork& host() { return *host_; }
+
+  void remove() {
+    host_.reset();
+    const auto removed = network::HostNetwork::remove_all(config_);
+    if (removed) return;
+    shell::log(shell::LogLevel::Warning, "the networks of this agent were not taken away",
+               {{"why", removed.error().message}});
+  }
+
+ private:
+  const network::Config config_;
+  std::unique_ptr<network::HostNetwork> host_;
+};
+
+// nullptr: there are none, and the log says why.
+std::shared_ptr<HostNetworkControl> open_networks(const Config& config) {
+  if (!config.has_networks) return nullptr;
+  const network::Config wanted = network_config(config);
+  auto host = network::HostNetwork::open(wanted);
+  if (host) return std::make_shared<HostNetworkControl>(wanted, *std::move(host));
+  shell::log(shell::LogLevel::Warning,
+             "instances have no networks of their own on this node, only the machine's",
+             {{"why", host.error().message}});
+  return nullptr;
+}
+
+runtime::HealthTarget health_target(const model::InstanceSpec& spec,
+                                    const std::shared_ptr<HostNetworkControl>& networks) {
+  runtime::HealthTarget target{.key = spec.key};
+  if (!spec.network || networks == nullptr) return target;
+  target.address = to_string(spec.network->address);
+  target.open_socket = [networks] { return networks->host().open_socket(); };
+  return target;
+}
+
+std::vector<MakeRuntime> runtime_makers(const Config& config, runtime::InstanceNetworks* networks) {
   const runtime::MachineConfig machine{.state_dir = config.state_dir,
                                        .agent_id = config.node,
                                        .shim = config.shim,
                                        .dmips_per_core = config.dmips_per_core,
                                        .image_dir = config.image_dir,
                                        .logs = {},
-                                       .components = config.components};
+                                       .components = config.components,
+                                       .networks = networks};
   std::vector<MakeRuntime> makers;
   for (const model::RuntimeType type : runtime_types(config)) {
     makers.push_back([machine, type](runtime::RunListener& listener) {
@@ -63,11 +108,21 @@ std::function<Link(link::AgentEndListener)> link_opener(const Config& config,
 
 }  // namespace
 
+network::Config network_config(const Config& config) {
+  return {.node = config.node,
+          .state_dir = config.state_dir,
+          .address = config.network_address,
+          .server = config.server.substr(0, config.server.rfind(':')),
+          .link_range = config.network_link_range,
+          .name_servers = config.name_servers};
+}
+
 Outside real_outside(const Config& config, store::Store& store,
                      const std::optional<trust::Credentials>& credentials) {
+  const auto networks = open_networks(config);
   Outside outside{
       .store = store,
-      .make_runtimes = runtime_makers(config),
+      .make_runtimes = runtime_makers(config, networks ? &networks->host() : nullptr),
       .open_link = {},
       .credentials = credentials,
       .save_credentials =
@@ -82,10 +137,14 @@ Outside real_outside(const Config& config, store::Store& store,
         return ReadLog([reader](Duration wait) { return reader->read(wait); });
       },
       .check_health =
-          [](const model::HealthCheck& check, const model::InstanceKey& key,
-             runtime::Runtime& runtime) {
-            return runtime::check_health(check, {.key = key}, runtime);
+          [networks](const model::InstanceSpec& spec, runtime::Runtime& runtime) {
+            return runtime::check_health(*spec.item.health, health_target(spec, networks), runtime);
           }};
+  if (networks) {
+    outside.networks = networks;
+    outside.address = [networks] { return std::optional(networks->host().address()); };
+    outside.remove_networks = [networks] { networks->remove(); };
+  }
   if (credentials && !config.server.empty()) outside.open_link = link_opener(config, *credentials);
   return outside;
 }

@@ -4,6 +4,7 @@
 
 #include "agentd/config.h"
 #include "agentd/daemon.h"
+#include "network/host_network.h"
 #include "store/store.h"
 #include "trust/files.h"
 
@@ -13,5 +14,8 @@ namespace berth::agentd {
 // if the machine has joined and a server is configured.
 Outside real_outside(const Config& config, store::Store& store,
                      const std::optional<trust::Credentials>& credentials);
+
+// Where the networks of this agent are to be.
+network::Config network_config(const Config& config);
 
 }  // namespace berth::agentd

@@ -84,6 +84,8 @@ Result<std::string> describe_instance(const client::Client& client, const std::s
   if (instance.unverified()) facts.add("Unverified", "its node cannot vouch for it at present");
   facts.add("Node", instance.place().node());
   facts.add("Runtime", instance.place().runtime());
+  facts.add("Address", instance.address());
+  facts.add("Names", fmt::format("{}", fmt::join(instance.names(), ", ")));
   facts.add("Priority", std::to_string(instance.priority()));
   facts.add("Restarts", std::to_string(instance.restarts()));
   if (instance.has_exit_code()) facts.add("Last exit code", std::to_string(instance.exit_code()));
@@ -108,6 +110,12 @@ Table runtimes_table(const v1::Node& node) {
   return table;
 }
 
+std::string load_fact(const v1::Node& node, Resource resource) {
+  const v1::Load& load = resource == Resource::Cpu ? node.cpu_load() : node.ram_load();
+  return fmt::format("{} (overloaded above {}% for {}s, relieved at {}%)",
+                     load_text(node, resource), load.max(), load.timeout_ms() / 1000, load.min());
+}
+
 Result<std::string> describe_node(const client::Client& client, const std::string& name,
                                   const Style& style) {
   const v1::Nodes all = TRY(list_nodes(client));
@@ -121,6 +129,8 @@ Result<std::string> describe_node(const client::Client& client, const std::strin
   facts.add("Capacity", usage_text(node.capacity()));
   facts.add("Reserved", usage_text(node.reserved()));
   if (node.measured()) facts.add("Used", usage_text(node.used()));
+  if (node.has_cpu_load()) facts.add("Load of cpu", load_fact(node, Resource::Cpu));
+  if (node.has_ram_load()) facts.add("Load of ram", load_fact(node, Resource::Ram));
   const v1::Instances on_it = TRY(list_instances(client, {.node = node.name()}));
   const std::vector<v1::Instance> instances(on_it.instances().begin(), on_it.instances().end());
   return facts.render(style) + section("Runtimes", runtimes_table(node), style) +

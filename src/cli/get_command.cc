@@ -33,8 +33,9 @@ constexpr const char* kExamples =
     "(nc), events (ev); singular or plural.\n"
     "-o json: {\"instances\": [{item, subject, index, version, type, state, reason, message, "
     "node,\n"
-    "runtime, unverified, restarts, exitCode, priority, uid, gid, usage: {cpu, ram}}],\n"
-    "\"revision\": N}; \"nodes\", \"items\", ... in the same way. cpu in DMIPS, ram in bytes.\n"
+    "runtime, unverified, restarts, exitCode, priority, uid, gid, address, names,\n"
+    "usage: {cpu, ram}}], \"revision\": N}; \"nodes\", \"items\", ... in the same way. cpu in\n"
+    "DMIPS, ram in bytes.\n"
     "With --watch one object per line and change.\n"
     "Exit codes: 0 done, 3 invalid input, 4 no such thing, 6 cannot reach the control plane.";
 

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <memory>
 #include <ostream>
 #include <set>
@@ -18,13 +19,13 @@ namespace {
 constexpr const char* kExamples =
     "Examples:\n"
     "  berth plan -f app.yaml                what applying it would do to the cluster\n"
-    "  berth plan --rebalance --full         what rebalancing would do\n"
+    "  berth plan --rebalance                what relieving overloaded nodes would do\n"
     "  berth plan --offline -f cluster.yaml -f items.yaml -f deployment.yaml\n"
     "  berth plan --offline -f examples/vehicle -o wide\n"
     "  cat *.yaml | berth plan --offline -f - -o json | jq .refused\n"
     "  berth plan --offline -f examples/vehicle --rebalance --full\n"
     "\n"
-    "Exit codes: 0 no change, 10 changes, 2 something is refused, 3 invalid input.";
+    "Exit codes: 0 no change, 10 changes, 2 something is refused or not relieved, 3 invalid input.";
 
 struct PlanFlags {
   PlanningFlags planning;
@@ -72,7 +73,12 @@ std::string render(const Planned& planned, const Style& style) {
 }
 
 ExitCode exit_code_of(const placement::Plan& plan) {
-  if (!plan.refused.empty()) return ExitCode::NotEverythingPlaced;
+  const auto is_unrelieved = [](const placement::Relief& relief) {
+    return relief.unrelieved.has_value();
+  };
+  if (!plan.refused.empty() || std::ranges::any_of(plan.relief, is_unrelieved)) {
+    return ExitCode::NotEverythingPlaced;
+  }
   return placement::changes_anything(plan) ? ExitCode::Changes : ExitCode::Done;
 }
 

@@ -55,7 +55,8 @@ std::string summary_line(const PlanView& view) {
 
 std::string plan_table(const PlanView& view) {
   std::string out;
-  for (const auto section : {placements_section, stops_section, refused_section, load_section}) {
+  for (const auto section :
+       {placements_section, stops_section, refused_section, relief_section, load_section}) {
     const std::string text = section(view);
     if (!text.empty()) out += text + "\n";
   }

@@ -8,8 +8,8 @@
 #include "cli/directory.h"
 #include "placement/plan.h"
 
-// A plan for people: what happens, what stops, what is refused and why, the load of the nodes, and
-// a summary in one line.
+// A plan for people: what happens, what stops, what is refused and why, what relieves overloaded
+// nodes, the load of the nodes, and a summary in one line.
 namespace berth::cli {
 
 // Short keeps big plans readable: equal rows become one, what stays as it is becomes a count.
@@ -29,6 +29,7 @@ std::string plan_table(const PlanView& view);
 std::string placements_section(const PlanView& view);
 std::string stops_section(const PlanView& view);
 std::string refused_section(const PlanView& view);
+std::string relief_section(const PlanView& view);
 std::string load_section(const PlanView& view);
 
 // "3 start, 1 move (1 restart expected), 2 keep, 1 refused".

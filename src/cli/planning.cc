@@ -73,7 +73,8 @@ void declare_planning_flags(CLI::App& verb, PlanningFlags& flags, MoreFiles more
       ->allow_extra_args(more == MoreFiles::Follow);
   verb.add_flag("--replan", flags.replan, "Forget present placements and place everything anew")
       ->envname("BERTH_REPLAN");
-  verb.add_flag("--rebalance", flags.rebalance, "Relieve overloaded nodes; needs --full")
+  verb.add_flag("--rebalance", flags.rebalance,
+                "Relieve overloaded nodes, with as few moves as possible")
       ->envname("BERTH_REBALANCE");
   verb.add_flag("--full", flags.full, "With --rebalance: re-evaluate everything that may move")
       ->envname("BERTH_FULL");
@@ -84,10 +85,7 @@ Result<placement::Mode> mode_of(const PlanningFlags& flags) {
   TRY(check_combination(flags));
   if (flags.replan) return placement::Mode::Replan;
   if (!flags.rebalance) return placement::Mode::Run;
-  if (flags.full) return placement::Mode::RebalanceFull;
-  return Error{Code::Internal,
-               "rebalancing with as few moves as possible is not part of this version; use "
-               "--rebalance --full"};
+  return flags.full ? placement::Mode::RebalanceFull : placement::Mode::RebalanceMinimal;
 }
 
 Result<model::Manifest> accept_parsed(codec::ParsedManifest parsed, std::string_view consequence,

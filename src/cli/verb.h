@@ -36,6 +36,7 @@ extern const Verb exec_verb;
 extern const Verb top_verb;
 extern const Verb events_verb;
 extern const Verb wait_verb;
+extern const Verb rebalance_verb;
 extern const Verb drain_verb;
 extern const Verb cordon_verb;
 extern const Verb uncordon_verb;

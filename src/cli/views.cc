@@ -149,7 +149,34 @@ std::string runtimes_of(const v1::Node& node) {
   return fmt::format("{}", fmt::join(texts, ","));
 }
 
+Tone tone_of(const v1::Load& load) {
+  if (load.state() == "overloaded" || load.state() == "below") return Tone::Bad;
+  return load.state() == "above" ? Tone::Warning : Tone::Plain;
+}
+
+Json json_of(const v1::Load& load) {
+  return {{"state", load.state()},
+          {"forMs", load.for_ms()},
+          {"min", load.min()},
+          {"max", load.max()},
+          {"timeoutMs", load.timeout_ms()}};
+}
+
 }  // namespace
+
+std::string load_text(const v1::Node& node, Resource resource) {
+  const bool cpu = resource == Resource::Cpu;
+  const v1::Load& load = cpu ? node.cpu_load() : node.ram_load();
+  const std::string used = !node.measured()
+                               ? "-"
+                               : (cpu ? share(node.used().cpu(), node.capacity().cpu())
+                                      : share(node.used().ram(), node.capacity().ram()));
+  if (load.state().empty() || load.state() == "normal") return used;
+  const std::string since = short_duration(load.for_ms());
+  if (load.state() == "above") return fmt::format("{} above max for {}", used, since);
+  if (load.state() == "below") return fmt::format("{} below min for {}", used, since);
+  return fmt::format("{} overloaded for {}", used, since);
+}
 
 std::string state_text(const v1::Instance& instance) {
   std::string text = major_of(instance.state());
@@ -211,7 +238,8 @@ std::string event_line(const v1::Event& event, const Style& style) {
 Table instances_table(const std::vector<v1::Instance>& instances, Detail detail) {
   const bool wide = detail == Detail::Wide;
   std::vector<Column> columns{{"INSTANCE"}, {"VERSION"}, {"STATE"}, {"NODE"}};
-  if (wide) columns.insert(columns.end(), {{"RUNTIME"}, {"TYPE"}, {"PRIORITY", Align::Right}});
+  if (wide)
+    columns.insert(columns.end(), {{"RUNTIME"}, {"ADDRESS"}, {"TYPE"}, {"PRIORITY", Align::Right}});
   columns.push_back({"RESTARTS", Align::Right});
   if (wide) {
     columns.insert(columns.end(), {{"EXIT", Align::Right},
@@ -228,6 +256,7 @@ Table instances_table(const std::vector<v1::Instance>& instances, Detail detail)
                           {instance.place().node()}};
     if (wide) {
       row.push_back({instance.place().runtime()});
+      row.push_back({instance.address()});
       row.push_back({instance.type()});
       row.push_back({std::to_string(instance.priority())});
     }
@@ -254,7 +283,11 @@ Table nodes_table(const std::vector<v1::Node>& nodes, Detail detail) {
                               {"RAM", Align::Right},
                               {"RESERVED", Align::Right},
                               {"TYPE"}};
-  if (wide) columns.insert(columns.end(), {{"PRIORITY", Align::Right}, {"RUNTIMES"}, {"LABELS"}});
+  if (wide) {
+    columns.insert(
+        columns.end(),
+        {{"CPU LOAD"}, {"RAM LOAD"}, {"PRIORITY", Align::Right}, {"RUNTIMES"}, {"LABELS"}});
+  }
   Table table(columns);
   for (const v1::Node& node : nodes) {
     std::vector<Cell> row{{node.name()},
@@ -266,6 +299,8 @@ Table nodes_table(const std::vector<v1::Node>& nodes, Detail detail) {
                           {share(node.reserved().ram(), node.capacity().ram())},
                           {node.type()}};
     if (wide) {
+      row.push_back({load_text(node, Resource::Cpu), tone_of(node.cpu_load())});
+      row.push_back({load_text(node, Resource::Ram), tone_of(node.ram_load())});
       row.push_back({std::to_string(node.priority())});
       row.push_back({runtimes_of(node)});
       row.push_back({fmt::format("{}", fmt::join(node.labels(), ","))});
@@ -309,6 +344,8 @@ Json json_of(const v1::Instance& instance) {
             {"priority", instance.priority()},
             {"uid", instance.uid()},
             {"gid", instance.gid()},
+            {"address", instance.address()},
+            {"names", std::vector<std::string>(instance.names().begin(), instance.names().end())},
             {"usage", json_of(instance.usage())}};
   if (instance.has_exit_code()) json["exitCode"] = instance.exit_code();
   if (instance.gone()) json["gone"] = true;
@@ -331,6 +368,8 @@ Json json_of(const v1::Node& node) {
             {"instances", node.instances()},
             {"runtimes", Json::array()}};
   if (node.measured()) json["used"] = json_of(node.used());
+  if (node.has_cpu_load()) json["cpuLoad"] = json_of(node.cpu_load());
+  if (node.has_ram_load()) json["ramLoad"] = json_of(node.ram_load());
   for (const std::string& label : node.labels()) json["labels"].push_back(label);
   for (const v1::Runtime& runtime : node.runtimes()) {
     json["runtimes"].push_back({{"name", runtime.name()},

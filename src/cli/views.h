@@ -32,6 +32,10 @@ Tone tone_of(const v1::Instance& instance);
 std::string state_text(const v1::Node& node);
 Tone tone_of(const v1::Node& node);
 
+// How much of it is used, and where that stands with its thresholds: "92% above max for 20s".
+enum class Resource { Cpu, Ram };
+std::string load_text(const v1::Node& node, Resource resource);
+
 // "telemetry/vehicle/0  Active  on n1": a change as one line.
 std::string instance_line(const v1::Instance& instance, const Style& style);
 std::string node_line(const v1::Node& node, const Style& style);

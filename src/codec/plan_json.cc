@@ -6,6 +6,7 @@
 
 #include "codec/text.h"
 #include "codec/yaml_text.h"
+#include "placement/relief_text.h"
 
 namespace berth::codec {
 namespace {
@@ -70,6 +71,24 @@ Json json_of(const placement::NodeLoad& load) {
   return {{"node", load.node.value()},
           {"cpu", figures(load.capacity.cpu, load.reserved.cpu, load.available.cpu)},
           {"ram", figures(load.capacity.ram, load.reserved.ram, load.available.ram)}};
+}
+
+Json json_of(const model::Usage& usage) {
+  return {{"cpu", usage.cpu.count()}, {"ram", usage.ram.count()}};
+}
+
+Json json_of(const placement::Relief& relief) {
+  Json json{{"node", relief.node.value()},
+            {"overloaded", {{"cpu", relief.overloaded.cpu}, {"ram", relief.overloaded.ram}}},
+            {"capacity", json_of(relief.capacity)},
+            {"before", json_of(relief.before)},
+            {"planned", json_of(relief.planned)},
+            {"goal", json_of(relief.goal)},
+            {"leaving", relief.leaving.size()}};
+  if (!relief.unrelieved) return json;
+  json["reason"] = model::to_string(*relief.unrelieved);
+  json["message"] = placement::why_text(relief);
+  return json;
 }
 
 // One line, with the spaces that make it readable; dump() has none.
@@ -149,16 +168,19 @@ std::string plan_to_json(const placement::Plan& plan, std::uint64_t revision) {
   append_list(out, "refused", plan.refused);
   append_list(out, "stops", plan.stops);
   append_list(out, "nodes", plan.nodes);
+  if (!plan.relief.empty()) append_list(out, "relief", plan.relief);
   out += "}\n";
   return out;
 }
 
 std::string plan_to_yaml(const placement::Plan& plan, std::uint64_t revision) {
-  return yaml_text({{"revision", revision},
-                    {"placements", list_of(plan.placements)},
-                    {"refused", list_of(plan.refused)},
-                    {"stops", list_of(plan.stops)},
-                    {"nodes", list_of(plan.nodes)}});
+  Json json{{"revision", revision},
+            {"placements", list_of(plan.placements)},
+            {"refused", list_of(plan.refused)},
+            {"stops", list_of(plan.stops)},
+            {"nodes", list_of(plan.nodes)}};
+  if (!plan.relief.empty()) json["relief"] = list_of(plan.relief);
+  return yaml_text(json);
 }
 
 std::string explanation_to_json(const placement::Plan& plan,

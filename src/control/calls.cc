@@ -5,6 +5,7 @@
 
 #include "control/cluster/alarms.h"
 #include "control/cluster/drain.h"
+#include "control/cluster/thresholds.h"
 #include "control/record_events.h"
 
 namespace berth::control {
@@ -94,6 +95,7 @@ void put_document(Context& context, const model::Document& document) {
     context.state.put(*deployment);
   } else if (const auto* config = std::get_if<model::NodeConfig>(&document)) {
     context.state.put(*config);
+    forget_thresholds(context);
   }
 }
 
@@ -154,6 +156,7 @@ Result<void> delete_document(Context& context, const DeleteCall& call) {
   if (call.kind == "NodeConfig") {
     if (!desired.erase_config(call.name)) return not_found("no node config " + call.name);
     context.state.erase_node_config(call.name);
+    forget_thresholds(context);
     return {};
   }
   return invalid_input(call.kind + " cannot be deleted; Item, Deployment and NodeConfig can");
@@ -161,6 +164,7 @@ Result<void> delete_document(Context& context, const DeleteCall& call) {
 
 void accept(Context& context, CallId call) {
   context.dirty.plan = true;
+  ++context.cluster_changes;
   context.unplanned_calls.push_back(call);
 }
 
@@ -186,10 +190,11 @@ void let_go(Context& context, const model::InstanceRecord& record, const model::
 void put_node(Context& context, const model::NodeRecord& record) {
   context.state.put(record);
   context.dirty.plan = true;
+  ++context.cluster_changes;
 }
 
 void answer_when_sealed(Context& context, CallId call) {
-  context.planned_calls.emplace_back(call, Accepted{});
+  context.accepted_calls.push_back({.call = call, .planned = false});
 }
 
 }  // namespace
@@ -235,8 +240,19 @@ void record(Context& context, const DrainCall& call) {
   answer_when_sealed(context, call.call);
 }
 
+void record(Context& context, const RebalanceCall& call) {
+  auto& queue = context.rebalancing.queue;
+  if (queue.size() >= context.config.rebalances_max) {
+    return refuse(context, call.call,
+                  Error{Code::Exhausted,
+                        fmt::format("{} rebalances wait already; try again when they are done",
+                                    queue.size())});
+  }
+  queue.push_back(call);
+}
+
 void record(Context& context, const ForgetNodeCall& call) {
-  const ObservedNode* node = context.find_node(call.node);
+  ObservedNode* node = context.find_node(call.node);
   if (node == nullptr || !context.state.durable().nodes.contains(call.node)) {
     return refuse(context, call.call, not_found("no node " + call.node.value()));
   }
@@ -251,8 +267,12 @@ void record(Context& context, const ForgetNodeCall& call) {
   }
   mark_all_on(context, call.node);  // pending calls may wait for what it was told
   context.awaited.erase(call.node);
+  context.unheard.erase(call.node);
+  context.dirty.networks.insert(call.node);
   context.holding_back.erase(call.node);
   context.node_alarms.erase({node->alarm, call.node});
+  forget_load(context, call.node, *node);
+  ++context.cluster_changes;
   context.nodes.erase(call.node);
   context.state.erase_node(call.node);
   context.dirty.plan = true;

@@ -3,6 +3,7 @@
 #include <cstdint>
 
 #include "base/time.h"
+#include "model/network.h"
 
 namespace berth::control {
 
@@ -24,8 +25,13 @@ struct Config {
   Duration confirm_timeout = 600s;  // instances not confirmed after a start of the controller
   Duration run_timeout = 600s;      // of an apply call
   Duration resend_after = 4s;       // a command that a talking node has not acted on
+  Duration usage_window = 60s;      // over which agents average what they measure
+  std::size_t rebalances_max = 16;  // calls that wait for their turn
   IdRange uids{20'000, 1'999'999};
   IdRange gids{20'000, 59'999};
+  model::Subnet networks{{0x0a800000}, 10};  // 10.128.0.0/10, for all owners
+  std::uint8_t network_prefix = 20;          // the size of one of them
+  std::uint32_t first_vxlan = 4096;
   std::uint64_t instances_max = 1'000'000;  // that can be asked for
   Walk walk = Walk::Dirty;
 };

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <deque>
 #include <map>
 #include <optional>
 #include <set>
@@ -10,6 +11,7 @@
 #include "control/cluster/observed_node.h"
 #include "control/config.h"
 #include "control/events.h"
+#include "control/network/networks.h"
 #include "control/state.h"
 
 namespace berth::control {
@@ -19,6 +21,7 @@ struct ObservedInstance {
   Time unconfirmed_since;                          // since when its node owes us a word about it
   bool is_new_there = false;                       // has not been active since it got its place
   std::optional<model::Problem> refusal;           // of the last decision, while it waits
+  std::optional<model::Problem> network_problem;   // why it cannot be on its network
   std::optional<model::InstanceStatus> published;  // what listeners have heard last
 };
 
@@ -28,26 +31,49 @@ struct Drain {
   bool done = false;  // nothing is left there, and that has been said
 };
 
+// A call that has been carried out, and is answered when the step is sealed.
+struct AcceptedCall {
+  CallId call = 0;
+  bool planned = false;  // then the answer tells what was refused
+};
+
 // What a plan changed: each instance with the nodes that it was on before.
 using Changed = std::map<model::InstanceKey, std::set<model::NodeId>>;
 
-// An apply call that waits until what it changed has come to rest.
+// What was changed, by a call or by a rebalance of our own, and has not come to rest yet.
 struct PendingRun {
-  CallId call = 0;
+  std::optional<CallId> call;  // who waits for it
   Time deadline;
   Changed restless;                          // not yet in a final state
   std::set<model::InstanceKey> statuses_of;  // what the final answer tells of
+};
+
+// What the launcher shall do beside its plain work.
+struct Rebalance {
+  std::optional<CallId> call;
+  RebalanceScope scope = RebalanceScope::Overloaded;
+  std::optional<std::set<model::NodeId>> only;  // the nodes to relieve; nullopt: all
+};
+
+// One rebalance at a time, from its plan until all has come to rest and was measured anew.
+struct Rebalancing {
+  std::deque<RebalanceCall> queue;
+  std::optional<Rebalance> now;      // to be planned in this step
+  std::optional<std::uint64_t> run;  // whose moves are on their way
+  Time not_before{};                 // of the next one
 };
 
 // What the passes must look at in this step.
 struct Dirty {
   bool plan = false;
   std::set<model::NodeId> nodes;                                  // reachability
+  std::set<model::NodeId> loads;                                  // against their thresholds
   std::set<std::pair<model::NodeId, model::InstanceKey>> wanted;  // what an agent shall run
   std::set<model::InstanceKey> statuses;
   std::set<model::NodeId> letters;        // may need a command, though nothing of theirs changed
   std::set<model::NodeId> full_reports;   // to be asked of these
   std::set<model::NodeId> resends;        // these have not acted on what was sent
+  std::set<model::NodeId> networks;       // said something else of themselves, or were forgotten
   std::set<model::ItemKey> edited_items;  // their documents changed, under the same version
 };
 
@@ -67,11 +93,12 @@ struct Context {
   std::map<std::uint64_t, PendingRun> runs;  // in the order of acceptance, so of deadlines too
   std::map<model::InstanceKey, std::set<std::uint64_t>> runs_waiting_for;
   std::uint64_t next_run = 0;
-  std::vector<CallId> unplanned_calls;                     // accepted, but not planned yet
-  std::vector<std::pair<CallId, Accepted>> planned_calls;  // answered when the step is sealed
+  std::vector<CallId> unplanned_calls;  // accepted, but not planned yet
+  std::vector<AcceptedCall> accepted_calls;
   Changed changed_by_plan;
   std::set<model::InstanceKey> refused_starts;  // by agents; looked at by each plan
   std::set<model::NodeId> holding_back;         // where starts wait for room
+  std::set<model::NodeId> unheard;              // since the start: each may run anything
   std::set<model::NodeId> awaited;              // known, and not heard of since the start
   bool settled = false;
   std::optional<Time> started_at;
@@ -80,6 +107,11 @@ struct Context {
   std::set<std::pair<Time, model::NodeId>> node_alarms;
   std::set<std::pair<Time, model::InstanceKey>> instance_alarms;
   std::map<model::NodeId, Drain> drains;
+  Networks networks;
+  std::set<std::pair<Time, model::NodeId>> load_alarms;
+  std::set<model::NodeId> overloaded;
+  std::uint64_t cluster_changes = 0;  // of anything that may make another plan possible
+  Rebalancing rebalancing;
 
   // Of the present step.
   Time now;

@@ -5,6 +5,7 @@
 #include "control/cluster/alarms.h"
 #include "control/cluster/drain.h"
 #include "control/launcher/handover.h"
+#include "control/launcher/rebalancing.h"
 #include "control/launcher/status.h"
 #include "control/passes.h"
 #include "control/record_events.h"
@@ -25,6 +26,7 @@ void Controller::start(Time now) {
     node.info = record.info;
     context_.dirty.nodes.insert(id);
     context_.awaited.insert(id);
+    context_.unheard.insert(id);
     begin_drain(context_, record);
   }
   for (const auto& [key, record] : context_.state.durable().instances) {
@@ -46,6 +48,8 @@ void Controller::mark_everything() {
   context_.dirty.plan = true;
   for (const auto& [id, node] : context_.nodes) {
     context_.dirty.nodes.insert(id);
+    context_.dirty.networks.insert(id);
+    context_.dirty.loads.insert(id);
     mark_all_on(context_, id);
   }
   for (const auto& [key, record] : context_.state.durable().instances) context_.mark(record);
@@ -63,8 +67,11 @@ Effects Controller::step(Time now, std::span<const Event> batch) {
   nodes_pass(context_);
   adoption_pass(context_);
   drain_pass(context_);
+  thresholds_pass(context_);
+  rebalance_pass(context_);
   launcher_pass(context_);
   handover_pass(context_);
+  network_pass(context_);
   commands_pass(context_);
   drained_pass(context_);
   status_pass(context_);
@@ -82,10 +89,18 @@ std::optional<Time> Controller::next_wake() const {
   if (!context_.instance_alarms.empty()) {
     wake = std::min(wake, context_.instance_alarms.begin()->first);
   }
+  if (!context_.load_alarms.empty()) wake = std::min(wake, context_.load_alarms.begin()->first);
+  wake = std::min(wake, next_rebalance(context_));
   for (const auto& [id, drain] : context_.drains) wake = std::min(wake, drain.deadline);
   if (!context_.settled) wake = std::min(wake, *context_.started_at + context_.config.settle_time);
   if (!context_.runs.empty()) wake = std::min(wake, context_.runs.begin()->second.deadline);
   return wake == kNever ? std::nullopt : std::optional(wake);
+}
+
+std::vector<std::string> Controller::names_of(const model::InstanceKey& key) const {
+  const auto member = context_.networks.members.find(key);
+  return member == context_.networks.members.end() ? std::vector<std::string>{}
+                                                   : member->second.names;
 }
 
 std::map<model::InstanceKey, model::InstanceStatus> Controller::statuses() const {

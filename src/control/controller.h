@@ -2,6 +2,8 @@
 
 #include <map>
 #include <span>
+#include <string>
+#include <vector>
 
 #include "base/time.h"
 #include "control/context.h"
@@ -20,10 +22,17 @@ class Controller {
   const Durable& durable() const { return context_.state.durable(); }
   bool settled() const { return context_.settled; }
   const std::map<model::NodeId, ObservedNode>& nodes() const { return context_.nodes; }
+  // Whether moves of a rebalance are on their way, or one that was called for waits for its turn.
+  bool is_rebalancing() const {
+    return context_.rebalancing.run || !context_.rebalancing.queue.empty();
+  }
   const std::set<ListenerId>& listeners() const { return context_.listeners; }
 
   // The status of every instance that is asked for, ordered by key.
   std::map<model::InstanceKey, model::InstanceStatus> statuses() const;
+
+  // Under which the instance is found by others; none if it is on no network.
+  std::vector<std::string> names_of(const model::InstanceKey& key) const;
 
  private:
   void start(Time now);

@@ -16,7 +16,10 @@ Config walking(Walk walk) {
   config.walk = walk;
   config.confirm_timeout = 120s;  // short, so that histories get there
   config.run_timeout = 90s;
+  config.usage_window = 10s;
   config.uids = {1, 12};
+  config.networks = {{0x0a000000}, 27};  // two networks of 14 addresses: they run out
+  config.network_prefix = 28;
   return config;
 }
 

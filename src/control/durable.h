@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <utility>
 
 #include "base/indexed_map.h"
 #include "model/deployment.h"
@@ -25,6 +26,9 @@ struct Durable {
   IndexedMap<model::InstanceKey, model::InstanceRecord> instances;
   std::map<model::ItemId, model::GroupRecord> groups;
   std::map<std::uint64_t, model::FreedIdRecord> freed_uids;
+  std::map<model::OwnerId, model::NetworkRecord> networks;
+  std::map<std::pair<model::OwnerId, model::NodeId>, model::NodeAddressRecord> node_addresses;
+  std::map<std::pair<model::OwnerId, std::uint64_t>, model::FreedAddressRecord> freed_addresses;
   model::CounterRecord counters;
 
   friend bool operator==(const Durable&, const Durable&) = default;

@@ -13,6 +13,10 @@ std::string_view to_string(NoteKind kind) {
     case NoteKind::NodeForgotten: return "NodeForgotten";
     case NoteKind::NodeDraining: return "NodeDraining";
     case NoteKind::NodeDrained: return "NodeDrained";
+    case NoteKind::NodeOverloaded: return "NodeOverloaded";
+    case NoteKind::NodeRelieved: return "NodeRelieved";
+    case NoteKind::Rebalanced: return "Rebalanced";
+    case NoteKind::NotRelieved: return "NotRelieved";
     case NoteKind::Settled: return "Settled";
     case NoteKind::Placed: return "Placed";
     case NoteKind::Moved: return "Moved";
@@ -23,6 +27,7 @@ std::string_view to_string(NoteKind kind) {
     case NoteKind::StatusChanged: return "StatusChanged";
     case NoteKind::ReportGap: return "ReportGap";
     case NoteKind::CommandResent: return "CommandResent";
+    case NoteKind::ConnectionNotAllowed: return "ConnectionNotAllowed";
   }
   CHECK(false, "unknown kind of note");
 }

@@ -13,6 +13,7 @@
 #include "model/manifest.h"
 #include "model/protocol.h"
 #include "model/records.h"
+#include "placement/plan.h"
 
 // What goes into the controller (facts) and what comes out of it (effects).
 namespace berth::control {
@@ -65,6 +66,16 @@ struct DrainCall {
   std::string why;
   Duration deadline{};  // 0: none
 };
+enum class RebalanceScope {
+  Overloaded,  // as few as possible leave overloaded nodes
+  Everything,  // all that may move is placed anew
+};
+// One at a time; later ones wait. Answered like ApplyCall when its turn has come. If something that
+// runs would be left without a place, nothing is done, and the answer is an Error.
+struct RebalanceCall {
+  CallId call = 0;
+  RebalanceScope scope = RebalanceScope::Overloaded;
+};
 // Forgets a node for good; refused while it is connected.
 struct ForgetNodeCall {
   CallId call = 0;
@@ -79,15 +90,28 @@ struct Unsubscribed {
 };
 
 using Event = std::variant<NodeConnected, NodeDisconnected, NodeReported, ApplyCall, DeleteCall,
-                           CordonCall, DrainCall, ForgetNodeCall, Subscribed, Unsubscribed>;
+                           CordonCall, DrainCall, RebalanceCall, ForgetNodeCall, Subscribed, Unsubscribed>;
 
 // --- Effects -----------------------------------------------------------------------------------
 
-enum class Table { Items, Deployments, NodeConfigs, Nodes, Instances, Groups, FreedUids, Counters };
+enum class Table {
+  Items,
+  Deployments,
+  NodeConfigs,
+  Nodes,
+  Instances,
+  Groups,
+  FreedUids,
+  Networks,
+  NodeAddresses,
+  FreedAddresses,
+  Counters,
+};
 
 using Record = std::variant<model::Item, model::Deployment, model::NodeConfig, model::NodeRecord,
                             model::InstanceRecord, model::GroupRecord, model::FreedIdRecord,
-                            model::CounterRecord>;
+                            model::NetworkRecord, model::NodeAddressRecord,
+                            model::FreedAddressRecord, model::CounterRecord>;
 
 // A durable change; no record = the key is erased.
 struct Write {
@@ -106,10 +130,13 @@ struct Outgoing {
   friend bool operator==(const Outgoing&, const Outgoing&) = default;
 };
 
-// The request is durable and placed; what could not be placed says why.
+// The request is durable and placed; what could not be placed says why. A rebalance says what it
+// does for each overloaded node, and what it moves.
 struct Accepted {
   std::uint64_t revision = 0;
   std::map<model::InstanceKey, model::Problem> refused;
+  std::vector<placement::Relief> relief = {};
+  std::vector<model::InstanceKey> moved = {};
 
   friend bool operator==(const Accepted&, const Accepted&) = default;
 };
@@ -135,6 +162,10 @@ enum class NoteKind {
   NodeForgotten,
   NodeDraining,
   NodeDrained,
+  NodeOverloaded,
+  NodeRelieved,
+  Rebalanced,
+  NotRelieved,
   Settled,
   Placed,
   Moved,
@@ -145,6 +176,7 @@ enum class NoteKind {
   StatusChanged,
   ReportGap,
   CommandResent,
+  ConnectionNotAllowed,
 };
 
 std::string_view to_string(NoteKind kind);

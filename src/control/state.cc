@@ -12,6 +12,14 @@ constexpr const char* kCountersKey = "counters";
 // Fixed width, so that the order of keys is the order of numbers.
 std::string sequence_key(std::uint64_t sequence) { return fmt::format("{:020}", sequence); }
 
+std::string node_address_key(const model::OwnerId& owner, const model::NodeId& node) {
+  return fmt::format("{}/{}", owner.value(), node.value());
+}
+
+std::string freed_address_key(const model::OwnerId& owner, std::uint64_t sequence) {
+  return fmt::format("{}/{}", owner.value(), sequence_key(sequence));
+}
+
 }  // namespace
 
 std::string_view to_string(Table table) {
@@ -23,6 +31,9 @@ std::string_view to_string(Table table) {
     case Table::Instances: return "instances";
     case Table::Groups: return "groups";
     case Table::FreedUids: return "freed-uids";
+    case Table::Networks: return "networks";
+    case Table::NodeAddresses: return "node-addresses";
+    case Table::FreedAddresses: return "freed-addresses";
     case Table::Counters: return "counters";
   }
   CHECK(false, "unknown table");
@@ -76,6 +87,20 @@ void State::put(const model::FreedIdRecord& freed) {
          sequence_key(freed.sequence));
 }
 
+void State::put(const model::NetworkRecord& network) {
+  put_in(durable_.networks, network.owner, network, Table::Networks, network.owner.value());
+}
+
+void State::put(const model::NodeAddressRecord& address) {
+  put_in(durable_.node_addresses, std::pair(address.owner, address.node), address,
+         Table::NodeAddresses, node_address_key(address.owner, address.node));
+}
+
+void State::put(const model::FreedAddressRecord& freed) {
+  put_in(durable_.freed_addresses, std::pair(freed.owner, freed.sequence), freed,
+         Table::FreedAddresses, freed_address_key(freed.owner, freed.sequence));
+}
+
 void State::put(const model::CounterRecord& counters) {
   if (durable_.counters == counters) return;
   durable_.counters = counters;
@@ -109,6 +134,24 @@ void State::erase_instance(const model::InstanceKey& key) {
 void State::erase_freed_uid(std::uint64_t sequence) {
   if (durable_.freed_uids.erase(sequence) > 0) {
     writes_.push_back({Table::FreedUids, sequence_key(sequence), {}});
+  }
+}
+
+void State::erase_network(const model::OwnerId& owner) {
+  if (durable_.networks.erase(owner) > 0) {
+    writes_.push_back({Table::Networks, owner.value(), {}});
+  }
+}
+
+void State::erase_node_address(const model::OwnerId& owner, const model::NodeId& node) {
+  if (durable_.node_addresses.erase({owner, node}) > 0) {
+    writes_.push_back({Table::NodeAddresses, node_address_key(owner, node), {}});
+  }
+}
+
+void State::erase_freed_address(const model::OwnerId& owner, std::uint64_t sequence) {
+  if (durable_.freed_addresses.erase({owner, sequence}) > 0) {
+    writes_.push_back({Table::FreedAddresses, freed_address_key(owner, sequence), {}});
   }
 }
 

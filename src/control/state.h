@@ -28,6 +28,9 @@ class State {
   void put(const model::InstanceRecord& instance);
   void put(const model::GroupRecord& group);
   void put(const model::FreedIdRecord& freed);
+  void put(const model::NetworkRecord& network);
+  void put(const model::NodeAddressRecord& address);
+  void put(const model::FreedAddressRecord& freed);
   void put(const model::CounterRecord& counters);
 
   void erase_item(const model::ItemKey& key);
@@ -36,6 +39,9 @@ class State {
   void erase_node(const model::NodeId& id);
   void erase_instance(const model::InstanceKey& key);
   void erase_freed_uid(std::uint64_t sequence);
+  void erase_network(const model::OwnerId& owner);
+  void erase_node_address(const model::OwnerId& owner, const model::NodeId& node);
+  void erase_freed_address(const model::OwnerId& owner, std::uint64_t sequence);
 
   // Every instance that is placed on the node or leaves it.
   const std::set<model::InstanceKey>& instances_on(const model::NodeId& node) const;

@@ -224,7 +224,7 @@ Daemon::~Daemon() = default;
 Result<std::unique_ptr<Daemon>> Daemon::open(const DaemonConfig& config) {
   TRY(make_directory(config.state_directory));
   auto store = TRY(store::SqliteStore::open(config.state_directory / "berthd.db"));
-  auto durable = TRY(load(store));
+  auto durable = TRY(load_or_begin(store));
   auto identity =
       TRY(ServerIdentity::open(config.state_directory, certificate_hosts(config.advertise),
                                system_clock::now(), config.certificates.validity));

@@ -23,6 +23,9 @@ std::string_view name_of(Table table) {
     case Table::Instances: return "instances";
     case Table::Groups: return "groups";
     case Table::FreedUids: return "freed_uids";
+    case Table::Networks: return "networks";
+    case Table::NodeAddresses: return "node_addresses";
+    case Table::FreedAddresses: return "freed_addresses";
     case Table::Counters: return "counters";
   }
   CHECK(false, "unknown table");
@@ -86,8 +89,28 @@ Result<Durable> load(const store::Store& store) {
   TRY(load_table<model::FreedIdRecord>(store, Table::FreedUids, [&](model::FreedIdRecord freed) {
     durable.freed_uids.insert_or_assign(freed.sequence, freed);
   }));
+  TRY(load_table<model::NetworkRecord>(store, Table::Networks, [&](model::NetworkRecord network) {
+    durable.networks.insert_or_assign(network.owner, std::move(network));
+  }));
+  TRY(load_table<model::NodeAddressRecord>(
+      store, Table::NodeAddresses, [&](model::NodeAddressRecord address) {
+        durable.node_addresses.insert_or_assign({address.owner, address.node}, std::move(address));
+      }));
+  TRY(load_table<model::FreedAddressRecord>(
+      store, Table::FreedAddresses, [&](model::FreedAddressRecord freed) {
+        durable.freed_addresses.insert_or_assign({freed.owner, freed.sequence}, std::move(freed));
+      }));
   TRY(load_table<model::CounterRecord>(
       store, Table::Counters, [&](model::CounterRecord counters) { durable.counters = counters; }));
+  return durable;
+}
+
+Result<Durable> load_or_begin(store::Store& store) {
+  Durable durable = TRY(load(store));
+  if (durable.counters.revision != 0 || !durable.node_configs.empty()) return durable;
+  const model::NodeConfig shipped = model::shipped_config();
+  TRY(store.commit(to_changes({{Table::NodeConfigs, shipped.name, shipped}})));
+  durable.node_configs.emplace(shipped.name, shipped);
   return durable;
 }
 

@@ -17,4 +17,7 @@ std::vector<store::Change> to_changes(const std::vector<control::Write>& writes)
 // running on with a part of what was promised would be worse.
 Result<control::Durable> load(const store::Store& store);
 
+// The same, but at the very first start with what is shipped, which is durable then.
+Result<control::Durable> load_or_begin(store::Store& store);
+
 }  // namespace berth::controld

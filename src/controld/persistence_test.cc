@@ -42,6 +42,11 @@ Durable a_state() {
   state.instances[instance.key] = instance;
   state.groups[item.id] = {item.id, 20'001};
   state.freed_uids[7] = {7, 20'005};
+  const model::OwnerId acme("acme");
+  state.networks[acme] = {
+      .owner = acme, .vxlan = 4096, .subnet = {{0x0a800000}, 20}, .next_host = 3};
+  state.node_addresses[{acme, node.id}] = {acme, node.id, {0x0a800001}};
+  state.freed_addresses[{acme, 9}] = {acme, 9, {0x0a800002}};
   state.counters = {
       .epoch = 1, .revision = 42, .next_uid = 20'006, .next_gid = 20'002, .next_freed = 8};
   return state;
@@ -69,6 +74,15 @@ std::vector<Write> all_of(const Durable& state) {
   }
   for (const auto& [key, record] : state.freed_uids) {
     writes.push_back({Table::FreedUids, std::to_string(key), record});
+  }
+  for (const auto& [key, record] : state.networks) {
+    writes.push_back({Table::Networks, key.value(), record});
+  }
+  for (const auto& [key, record] : state.node_addresses) {
+    writes.push_back({Table::NodeAddresses, "acme/n1", record});
+  }
+  for (const auto& [key, record] : state.freed_addresses) {
+    writes.push_back({Table::FreedAddresses, "acme/9", record});
   }
   writes.push_back({Table::Counters, "", state.counters});
   return writes;

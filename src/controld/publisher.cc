@@ -18,6 +18,8 @@ shell::LogLevel level_of(control::NoteKind kind) {
     case control::NoteKind::NodeUnreachable:
     case control::NoteKind::NodeLost:
     case control::NoteKind::NodeInError:
+    case control::NoteKind::NodeOverloaded:
+    case control::NoteKind::NotRelieved:
     case control::NoteKind::Refused: return shell::LogLevel::Warning;
     case control::NoteKind::ReportGap:
     case control::NoteKind::CommandResent: return shell::LogLevel::Debug;
@@ -67,6 +69,7 @@ std::vector<NodeView> Publisher::changed_nodes(const control::Controller& contro
   for (NodeView& view : nodes_of(controller, now)) {
     NodeView timeless = view;
     timeless.silent_for = {};
+    timeless.seen_at = {};
     const auto known = before.find(view.id);
     if (known == before.end() || known->second != timeless) changed.push_back(std::move(view));
     if (known != before.end()) before.erase(known);

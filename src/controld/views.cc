@@ -23,6 +23,7 @@ void describe(InstanceView& view, const model::InstanceRecord& record) {
   view.priority = record.priority;
   view.uid = record.uid;
   view.gid = record.gid;
+  view.address = record.address;
 }
 
 std::vector<const model::NodeConfig*> configs_of(const control::Durable& durable) {
@@ -38,11 +39,14 @@ NodeView view_of(const model::NodeRecord& record, const control::ObservedNode* o
   view.info = record.info;
   view.cordoned = record.cordoned;
   view.draining = record.drain.has_value();
+  view.seen_at = now;
   if (observed != nullptr) {
     view.info = observed->info;
     view.liveness = observed->liveness;
     if (!observed->reachable()) view.silent_for = std::max(now - observed->last_heard, Duration{});
     view.used = observed->usage;
+    view.cpu_load = observed->load.cpu;
+    view.ram_load = observed->load.ram;
   }
   view.settings = model::settings_for(record.id, view.info.type, configs);
   return view;
@@ -91,6 +95,7 @@ InstanceView view_of(const Controller& controller, const model::InstanceStatus& 
   const bool is_cached = record == records.end() || record->second.phase == model::Phase::Cached;
   view.gone = status.state == model::InstanceState::Inactive && !status.place && is_cached;
   view.usage = measured(controller, status);
+  view.names = controller.names_of(status.key);
   return view;
 }
 
@@ -113,6 +118,18 @@ std::vector<InstanceView> instances_of(
     for (; it != statuses.end() && it->first.item == item && it->first.subject == subject; ++it) {
       views.push_back(view_of(controller, it->second));
     }
+  }
+  return views;
+}
+
+std::vector<InstanceView> instances_of(const Controller& controller,
+                                       const std::vector<model::InstanceKey>& keys) {
+  std::vector<InstanceView> views;
+  if (keys.empty()) return views;
+  const auto statuses = controller.statuses();
+  for (const model::InstanceKey& key : keys) {
+    const auto status = statuses.find(key);
+    if (status != statuses.end()) views.push_back(view_of(controller, status->second));
   }
   return views;
 }

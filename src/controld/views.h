@@ -21,6 +21,8 @@ struct InstanceView {
   std::int64_t priority = 0;
   std::uint32_t uid = 0;
   std::uint32_t gid = 0;
+  std::optional<model::Ipv4> address;  // in the network of its owner
+  std::vector<std::string> names;
   model::Usage usage;
   bool gone = false;  // nobody asks for it any more
 
@@ -36,6 +38,9 @@ struct NodeView {
   bool draining = false;
   model::Usage reserved;
   std::optional<model::Usage> used;
+  control::ResourceLoad cpu_load;
+  control::ResourceLoad ram_load;
+  Time seen_at;  // what the times of the loads are counted to
   model::NodeSettings settings;
   std::uint32_t instances = 0;  // placed there, or not gone from there yet
   std::uint32_t services = 0;   // those of them that a drain takes away
@@ -52,6 +57,9 @@ std::vector<InstanceView> instances_of(const control::Controller& controller);
 std::vector<InstanceView> instances_of(
     const control::Controller& controller,
     const std::vector<std::pair<model::ItemId, model::SubjectId>>& asked);
+// Of these only.
+std::vector<InstanceView> instances_of(const control::Controller& controller,
+                                       const std::vector<model::InstanceKey>& keys);
 std::vector<NodeView> nodes_of(const control::Controller& controller, Time now);
 
 std::uint64_t revision_of(const control::Controller& controller);

@@ -6,11 +6,12 @@ namespace berth::model {
 namespace {
 
 // The narrower the match, the later it is applied, so that it wins.
-enum class Scope { SystemWide, Type, Node };
+enum class Scope { Fallback, SystemWide, Type, Node };
 
 bool applies(const NodeConfig& config, Scope scope, const NodeId& node, const std::string& type) {
   switch (scope) {
-    case Scope::SystemWide: return !config.node && !config.type;
+    case Scope::Fallback: return is_fallback(config);
+    case Scope::SystemWide: return !config.node && !config.type && !is_fallback(config);
     case Scope::Type: return config.type && *config.type == type;
     case Scope::Node: return config.node && *config.node == node;
   }
@@ -39,10 +40,21 @@ const Runtime* primary_runtime(const NodeInfo& node) {
   return container != node.runtimes.end() ? &*container : &node.runtimes.front();
 }
 
+bool is_fallback(const NodeConfig& config) {
+  return config.name == "default" && !config.node && !config.type;
+}
+
+NodeConfig shipped_config() {
+  NodeConfig config;
+  config.name = "default";
+  config.thresholds = Thresholds{.cpu = ThresholdRule{}, .ram = ThresholdRule{}};
+  return config;
+}
+
 NodeSettings settings_for(const NodeId& node, const std::string& type,
                           const std::vector<const NodeConfig*>& configs) {
   NodeSettings settings;
-  for (const Scope scope : {Scope::SystemWide, Scope::Type, Scope::Node}) {
+  for (const Scope scope : {Scope::Fallback, Scope::SystemWide, Scope::Type, Scope::Node}) {
     for (const NodeConfig* config : configs) {
       if (!applies(*config, scope, node, type)) continue;
       take(settings.priority, config->priority);

@@ -154,8 +154,16 @@ struct NodeConfig {
   friend bool operator==(const NodeConfig&, const NodeConfig&) = default;
 };
 
+// The system-wide config named "default" gives way to any other system-wide one, field by field, so
+// that what is shipped is in nobody's way.
+bool is_fallback(const NodeConfig& config);
+
+// What a control plane has from its first start on, to be changed or deleted like any other: nodes
+// are overloaded above 85 % of cpu or ram for a minute.
+NodeConfig shipped_config();
+
 // The configuration of one node: each field as a whole from the config for the node, else for its
-// type, else system-wide, else the default.
+// type, else system-wide, else the one named "default", else the default.
 struct NodeSettings {
   std::int64_t priority = 0;
   std::set<std::string> labels;

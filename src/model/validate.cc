@@ -185,7 +185,7 @@ std::vector<std::string_view> fields_set_by(const NodeConfig& config) {
 std::string match_of(const NodeConfig& config) {
   if (config.node) return fmt::format("node \"{}\"", config.node->value());
   if (config.type) return fmt::format("type \"{}\"", *config.type);
-  return "all nodes";
+  return is_fallback(config) ? "all nodes by default" : "all nodes";
 }
 
 void find_contradicting_configs(const Manifest& manifest, Findings& findings) {

@@ -63,19 +63,59 @@ Holding Board::holding_of(const Request& request, const model::Item& item, std::
   return holding;
 }
 
+Holding Board::holding_for(std::size_t request, const Choice& choice) const {
+  const Request& asked = requests_[request];
+  return holding_of(asked, *asked.item, choice.slot.node, choice.slot.runtime);
+}
+
 void Board::place(std::size_t request, const Choice& choice, std::string how) {
   explain(request, std::move(how));
   Seat& seat = seats_[request];
   const Request& asked = requests_[request];
   seat = Seat{};
   seat.choice = choice;
-  seat.holding = holding_of(asked, *asked.item, choice.slot.node, choice.slot.runtime);
+  seat.holding = holding_for(request, choice);
   ledger_.reserve(*seat.holding);
+  if (planned_) planned_->come(choice.slot.node, expected_usage(asked, choice.asked));
 }
 
 void Board::unseat(std::size_t request) {
-  ledger_.release(*seats_[request].holding);
+  const Seat& seat = seats_[request];
+  ledger_.release(*seat.holding);
+  if (planned_) {
+    planned_->leave(seat.holding->node, expected_usage(requests_[request], seat.holding->amounts));
+  }
   seats_[request] = Seat{};
+}
+
+// What runs counts with what was measured of its node until it leaves it for another, or stops.
+void Board::count_usage(PlannedUsage& planned, std::size_t position) const {
+  const Request& request = requests_[position];
+  const Seat& seat = seats_[position];
+  const auto from = request.present ? find_node(request.present->place.node) : std::nullopt;
+  const auto to = seat.choice ? std::optional(seat.choice->slot.node) : std::nullopt;
+  if (from == to || seat.left_alone) return;
+  if (from) planned.leave(*from, request.present->measured);
+  if (to) planned.come(*to, expected_usage(request, seat.choice->asked));
+}
+
+PlannedUsage Board::usage_by_now() const {
+  PlannedUsage planned(nodes());
+  std::set<model::InstanceKey> asked;
+  for (std::size_t i = 0; i < requests_.size(); ++i) {
+    asked.insert(requests_[i].key);
+    count_usage(planned, i);
+  }
+  for (const auto& [key, present] : snapshot_.present) {
+    const auto node = find_node(present.place.node);
+    if (node && !asked.contains(key)) planned.leave(*node, present.measured);
+  }
+  return planned;
+}
+
+void Board::begin_relief() {
+  measuring_ = Measuring::Everywhere;
+  planned_ = usage_by_now();
 }
 
 void Board::refuse(std::size_t request) {
@@ -175,6 +215,7 @@ Plan Board::to_plan() const {
     NodeLoad& load = *std::ranges::find(plan.nodes, view.id, &NodeLoad::node);
     load.before = load.before + model::Usage{asked.cpu, asked.ram};
   }
+  plan.relief = relief_;
   plan.explanation = explanation_;
   return plan;
 }

@@ -33,18 +33,34 @@ class Board {
   const std::vector<Request>& requests() const { return requests_; }
   const Seat& seat(std::size_t request) const { return seats_[request]; }
   const Ledger& ledger() const { return ledger_; }
-  Pipeline pipeline() const { return pipeline_on(ledger_); }
-  Pipeline pipeline_on(const Ledger& ledger) const { return {nodes(), ledger, measuring_}; }
+  const Options& options() const { return options_; }
+  Pipeline pipeline() const {
+    return {nodes(), ledger_, measuring_, planned_ ? &*planned_ : nullptr};
+  }
+  Pipeline pipeline_on(const Ledger& ledger) const {
+    return {nodes(), ledger, measuring_, nullptr};
+  }
+  Pipeline pipeline_on(const Ledger& ledger, const PlannedUsage& planned) const {
+    return {nodes(), ledger, measuring_, &planned};
+  }
 
   // The position of a node, and of a runtime on it.
   std::optional<std::size_t> find_node(const model::NodeId& id) const;
   std::optional<std::size_t> find_runtime(std::size_t node, const model::RuntimeId& id) const;
+
+  // What the instance holds when it is placed there.
+  Holding holding_for(std::size_t request, const Choice& choice) const;
 
   void place(std::size_t request, const Choice& choice, std::string how);
   void unseat(std::size_t request);
   void refuse(std::size_t request);
   // What runs of a pinned request stays, with its room, though it is refused.
   void leave_alone(std::size_t request, Rejection rejection);
+
+  // From now on what was measured counts on all nodes, and nobody is overloaded by what comes.
+  void begin_relief();
+  const PlannedUsage& planned() const { return *planned_; }
+  void report(Relief relief) { relief_.push_back(std::move(relief)); }
 
   // Gives an instance's holding back, to see what that improves, or takes it again.
   void release(std::size_t request) { ledger_.release(*seats_[request].holding); }
@@ -58,14 +74,18 @@ class Board {
   void explain(std::size_t request, std::string summary);
   NodeLoad load_of(std::size_t node) const;
   std::vector<Stop> stops() const;
+  PlannedUsage usage_by_now() const;
+  void count_usage(PlannedUsage& planned, std::size_t request) const;
 
   const Snapshot& snapshot_;
   const Options& options_;
   const std::vector<Request> requests_;
-  const Measuring measuring_;
+  Measuring measuring_;
   std::map<model::NodeId, std::size_t> node_positions_;
   Ledger ledger_;
   std::vector<Seat> seats_;
+  std::optional<PlannedUsage> planned_;
+  std::vector<Relief> relief_;
   std::optional<Explanation> explanation_;
 };
 

@@ -279,6 +279,8 @@ Changes changes_for(const Site& site, Reason reason) {
     case Reason::InsufficientStorage: return {free_storage(site)};
     case Reason::InsufficientState: return {free_state(site)};
     case Reason::InstanceLimitReached: return {stop_instances(site)};
+    case Reason::AboveMaxThreshold:
+      return {{Effort::Free, 0, fmt::format("relieve node {}", site.name())}};
   }
   CHECK(false, "unknown reason");
 }

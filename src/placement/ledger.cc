@@ -23,7 +23,7 @@ Ledger::Ledger(const std::vector<NodeView>& nodes, Capacity capacity) {
                         .runtimes = {},
                         .shared = {},
                         .partition = partition_of(node)};
-    if (capacity == Capacity::RelievedWhereOverloaded && node.overloaded) {
+    if (capacity == Capacity::RelievedWhereOverloaded && node.overloaded.any()) {
       account.capacity = relieved_capacity(account.capacity, node.settings.thresholds);
     }
     for (const model::Runtime& runtime : node.info->runtimes) {

@@ -106,7 +106,7 @@ TEST(Ledger, AUnitWidePartitionIsSharedByTheNodesThatDeclareIt) {
 
 TEST(Ledger, AnOverloadedNodeCountsItsMinThresholdOfWhatHasARule) {
   Accounts accounts({a_node("n1").with_cpu(1001).build(), a_node("n2").build()});
-  accounts.views[0].overloaded = true;
+  accounts.views[0].overloaded = {.cpu = true, .ram = false};
   accounts.views[0].settings.thresholds.cpu = model::ThresholdRule{.min = 75, .max = 85};
   const Ledger ledger(accounts.views, Ledger::Capacity::RelievedWhereOverloaded);
   EXPECT_EQ(ledger.node_cpu_left(0, SystemUsage::Counted), Dmips{750});

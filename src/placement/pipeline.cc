@@ -63,7 +63,8 @@ struct Pipeline::Look {
 Amounts Pipeline::asked(const Request& request, const model::Item& item, std::size_t node) const {
   const NodeView& view = nodes_[node];
   const Amounts asked = asked_of(item, view.info->capacity, view.settings);
-  const bool measured = measuring_ == Measuring::WhereOverloaded && view.overloaded;
+  const bool measured = measuring_ == Measuring::Everywhere ||
+                        (measuring_ == Measuring::WhereOverloaded && view.overloaded.any());
   if (!measured || request.present == nullptr) return asked;
   return raised_to_measured(asked, item, request.present->measured);
 }
@@ -78,6 +79,7 @@ Candidate Pipeline::candidate(const Look& look, std::size_t node,
           .runtime = runtime ? &nodes_[node].info->runtimes[*runtime] : nullptr,
           .asked = asked(look.request, *look.request.item, node),
           .ledger = ledger_,
+          .planned = planned_,
           .purpose = look.purpose};
 }
 

@@ -13,6 +13,7 @@ namespace berth::placement {
 enum class Measuring {
   Requested,        // an instance asks for what its item says
   WhereOverloaded,  // on overloaded nodes it asks for what was measured, if that is more
+  Everywhere,       // on all nodes
 };
 
 // The place found for an instance.
@@ -43,8 +44,10 @@ struct Rejection {
 // the table of rules. Looks at a ledger and changes nothing.
 class Pipeline {
  public:
-  Pipeline(const std::vector<NodeView>& nodes, const Ledger& ledger, Measuring measuring)
-      : nodes_(nodes), ledger_(ledger), measuring_(measuring) {}
+  // With planned usage, nothing goes where it would overload the node.
+  Pipeline(const std::vector<NodeView>& nodes, const Ledger& ledger, Measuring measuring,
+           const PlannedUsage* planned)
+      : nodes_(nodes), ledger_(ledger), measuring_(measuring), planned_(planned) {}
 
   // The best place of the first image that has any.
   std::optional<Choice> choose(const Request& request) const;
@@ -84,6 +87,7 @@ class Pipeline {
   const std::vector<NodeView>& nodes_;
   const Ledger& ledger_;
   Measuring measuring_;
+  const PlannedUsage* planned_;
 };
 
 }  // namespace berth::placement

@@ -28,6 +28,10 @@ Plan make_plan(const Snapshot& snapshot, const Options& options) {
   Board board(snapshot, options);
   switch (options.mode) {
     case Mode::Run: run(board); break;
+    case Mode::RebalanceMinimal:
+      run(board);
+      relieve_round(board);
+      break;
     case Mode::Replan: place_round(board, all_requests(board)); break;
     case Mode::RebalanceFull: place_round(board, policy_pass(board)); break;
   }

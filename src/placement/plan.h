@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -15,9 +16,10 @@
 namespace berth::placement {
 
 enum class Mode {
-  Run,            // nothing healthy moves without need: keep, place, displace
-  Replan,         // forgets present placements
-  RebalanceFull,  // re-evaluates all that may move, by what was measured
+  Run,               // nothing healthy moves without need: keep, place, displace
+  Replan,            // forgets present placements
+  RebalanceMinimal,  // a run that also relieves overloaded nodes, with as few moves as possible
+  RebalanceFull,     // re-evaluates all that may move, by what was measured
 };
 
 enum class Action { Start, Keep, Move, Update };
@@ -76,6 +78,28 @@ struct NodeLoad {
   friend bool operator==(const NodeLoad&, const NodeLoad&) = default;
 };
 
+// Why nothing can relieve an overloaded node.
+enum class Unrelieved {
+  NothingMayMove,    // what runs there is pinned, or uses none of what is short
+  TooLittleMayMove,  // even without all that may move it would be used above its min threshold
+  NoOtherPlace,      // too little of what may move has another place
+};
+
+// What is done for an overloaded node.
+struct Relief {
+  model::NodeId node;
+  Overload overloaded;
+  model::Usage capacity;
+  model::Usage before;   // measured
+  model::Usage planned;  // when those that leave it have left
+  model::Usage goal;     // at or below which it is relieved; counts for what is overloaded
+  std::vector<model::InstanceKey> leaving;  // in scheduling order
+  std::optional<Unrelieved> unrelieved;     // nullopt: it is relieved by this plan
+  std::string detail;                       // of NoOtherPlace, for people: who, and why not
+
+  friend bool operator==(const Relief&, const Relief&) = default;
+};
+
 // How one instance came to its place, or did not: `berth why`.
 struct Explanation {
   model::InstanceKey key;
@@ -90,6 +114,7 @@ struct Plan {
   std::vector<Refusal> refused;       // in scheduling order
   std::vector<Stop> stops;            // ordered by key
   std::vector<NodeLoad> nodes;        // ordered by id
+  std::vector<Relief> relief;         // of a minimal rebalance: in the order of treatment
   std::optional<Explanation> explanation;
 
   friend bool operator==(const Plan&, const Plan&) = default;
@@ -104,11 +129,24 @@ struct Options {
   Mode mode = Mode::Run;
   Verdicts verdicts = Verdicts::PerNode;
   std::optional<model::InstanceKey> explain;
+  // Of a minimal rebalance: the only ones to relieve; nullopt: all that are overloaded.
+  std::optional<std::set<model::NodeId>> relieve;
 };
 
 Plan make_plan(const Snapshot& snapshot, const Options& options);
 
 }  // namespace berth::placement
+
+template <>
+struct berth::model::Names<berth::placement::Unrelieved> {
+  using Unrelieved = berth::placement::Unrelieved;
+  static constexpr std::string_view kWhat = "reason";
+  static constexpr std::array kTable{
+      Word<Unrelieved>{Unrelieved::NothingMayMove, "NothingMayMove"},
+      Word<Unrelieved>{Unrelieved::TooLittleMayMove, "TooLittleMayMove"},
+      Word<Unrelieved>{Unrelieved::NoOtherPlace, "NoOtherPlace"},
+  };
+};
 
 template <>
 struct berth::model::Names<berth::placement::Action> {

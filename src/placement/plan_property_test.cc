@@ -149,7 +149,7 @@ bool is_new_place(const Placement& placement) {
 
 TEST(EveryPlan, NeverOvercommitsWhereItPlacesSomethingNew) {
   for_random_clusters([](const model::Manifest& manifest, Random&) {
-    for (const Mode mode : {Mode::Run, Mode::Replan}) {
+    for (const Mode mode : {Mode::Run, Mode::Replan, Mode::RebalanceMinimal}) {
       const Plan plan = plan_of(manifest, {.mode = mode});
       const Books books(manifest, plan);
       for (const Placement& placement : plan.placements) {
@@ -161,7 +161,7 @@ TEST(EveryPlan, NeverOvercommitsWhereItPlacesSomethingNew) {
 
 TEST(EveryPlan, DecidesAboutEveryInstanceOnce) {
   for_random_clusters([](const model::Manifest& manifest, Random&) {
-    for (const Mode mode : {Mode::Run, Mode::Replan, Mode::RebalanceFull}) {
+    for (const Mode mode : {Mode::Run, Mode::Replan, Mode::RebalanceMinimal, Mode::RebalanceFull}) {
       const Snapshot snapshot = snapshot_of(manifest);
       const Plan plan = make_plan(snapshot, {.mode = mode});
       std::map<model::InstanceKey, int> decided;
@@ -193,7 +193,7 @@ TEST(EveryPlan, IsTheSameInAnyOrderOfTheDocuments) {
     for (model::Document& document : shuffled) {
       if (auto* node = std::get_if<model::Node>(&document)) shuffle(node->running, random);
     }
-    for (const Mode mode : {Mode::Run, Mode::Replan, Mode::RebalanceFull}) {
+    for (const Mode mode : {Mode::Run, Mode::Replan, Mode::RebalanceMinimal, Mode::RebalanceFull}) {
       EXPECT_EQ(plan_of(manifest, {.mode = mode}), plan_of(shuffled, {.mode = mode}));
     }
   });
@@ -215,7 +215,7 @@ TEST(EveryPlan, GivesTheSameReasonsWithoutVerdicts) {
 
 TEST(EveryPlan, GivesAHintWithEachRefusal) {
   for_random_clusters([](const model::Manifest& manifest, Random&) {
-    for (const Mode mode : {Mode::Run, Mode::Replan, Mode::RebalanceFull}) {
+    for (const Mode mode : {Mode::Run, Mode::Replan, Mode::RebalanceMinimal, Mode::RebalanceFull}) {
       for (const Refusal& refusal : plan_of(manifest, {.mode = mode}).refused) {
         EXPECT_NE(refusal.hint, "") << model::to_string(refusal.key);
       }

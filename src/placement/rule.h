@@ -11,6 +11,7 @@
 #include "model/names.h"
 #include "placement/amounts.h"
 #include "placement/ledger.h"
+#include "placement/planned_usage.h"
 #include "placement/request.h"
 #include "placement/snapshot.h"
 
@@ -31,6 +32,7 @@ enum class Reason {
   InsufficientStorage,
   InsufficientState,
   InstanceLimitReached,
+  AboveMaxThreshold,
 };
 
 // A new placement is judged by all rules; what already runs is judged only by those that say
@@ -48,6 +50,7 @@ struct Candidate {
   const model::Runtime* runtime;
   Amounts asked;
   const Ledger& ledger;
+  const PlannedUsage* planned;  // nullptr: usage does not matter
   Purpose purpose;
 
   SystemUsage system_usage() const {
@@ -115,5 +118,6 @@ struct berth::model::Names<berth::placement::Reason> {
       Word<Reason>{Reason::InsufficientStorage, "InsufficientStorage"},
       Word<Reason>{Reason::InsufficientState, "InsufficientState"},
       Word<Reason>{Reason::InstanceLimitReached, "InstanceLimitReached"},
+      Word<Reason>{Reason::AboveMaxThreshold, "AboveMaxThreshold"},
   };
 };

@@ -33,10 +33,12 @@ NodeView view_of(const model::Node& node, const std::vector<const model::NodeCon
                 .cordoned = node.cordoned || node.draining,
                 .drain = node.draining ? Drain::Gently : Drain::No,
                 .ready = primary != nullptr && primary->ready == model::Readiness::Ready,
-                .overloaded = false,
+                .overloaded = {},
+                .usage = node.usage,
                 .system_usage = system_usage_of(node)};
-  view.overloaded =
-      node.usage && above_max(*node.usage, node.info.capacity, view.settings.thresholds);
+  if (node.usage) {
+    view.overloaded = above_max(*node.usage, node.info.capacity, view.settings.thresholds);
+  }
   return view;
 }
 

@@ -28,6 +28,15 @@ enum class Drain {
   Now,
 };
 
+// Of which resource a node is used too much.
+struct Overload {
+  bool cpu = false;
+  bool ram = false;
+
+  bool any() const { return cpu || ram; }
+  friend bool operator==(const Overload&, const Overload&) = default;
+};
+
 struct NodeView {
   model::NodeId id;
   const model::NodeInfo* info = nullptr;
@@ -35,9 +44,10 @@ struct NodeView {
   Reachability reachability = Reachability::Connected;
   bool cordoned = false;
   Drain drain = Drain::No;
-  bool ready = false;         // its primary runtime is
-  bool overloaded = false;    // above a max threshold; matters while rebalancing
-  model::Usage system_usage;  // of everything that is not ours
+  bool ready = false;                 // its primary runtime is
+  Overload overloaded;                // above a max threshold; matters while rebalancing
+  std::optional<model::Usage> usage;  // measured total, averaged
+  model::Usage system_usage;          // of everything that is not ours
 };
 
 // Where an instance is now.

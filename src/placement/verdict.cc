@@ -101,6 +101,9 @@ std::string detail(const NodeView& node, const Request& request, const Verdict& 
     case Reason::InstanceLimitReached:
       return fmt::format("{} runs its {} instances already", verdict.runtime->id.value(),
                          verdict.runtime->limits.instances);
+    case Reason::AboveMaxThreshold:
+      return node.overloaded.any() ? "is overloaded itself"
+                                   : "would be used above its max threshold";
   }
   CHECK(false, "unknown reason");
 }

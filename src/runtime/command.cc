@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <poll.h>
 #include <signal.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -12,6 +13,7 @@
 #include <chrono>
 #include <cstdlib>
 #include <string_view>
+#include <utility>
 
 #include "runtime/shim/files.h"
 #include "runtime/shim/spawn.h"
@@ -39,6 +41,13 @@ void read_some(int fd, std::string& output) {
   if (got > 0) append_bounded(output, {part, static_cast<std::size_t>(got)});
 }
 
+// In memory, to be read from its beginning. A pipe would have to be fed while the program talks.
+shim::Fd file_with(std::string_view content) {
+  shim::Fd file(::memfd_create("input", MFD_CLOEXEC));
+  if (!file.is_open() || !shim::write_all(file.get(), content)) return {};
+  return ::lseek(file.get(), 0, SEEK_SET) == 0 ? std::move(file) : shim::Fd();
+}
+
 enum class Wait { Ended, Late, Interrupted };
 
 // Its end counts, not that of its output: it may leave somebody behind who holds that open.
@@ -64,8 +73,9 @@ Wait read_until_end(pid_t pid, int fd, int interrupt, Clock::time_point until,
 
 }  // namespace
 
-Result<CommandOutcome> run_command(const std::vector<std::string>& argv, Duration deadline) {
-  return run_command(argv, CommandLimits{.deadline = deadline});
+Result<CommandOutcome> run_command(const std::vector<std::string>& argv, Duration deadline,
+                                   std::string_view input) {
+  return run_command(argv, CommandLimits{.deadline = deadline, .input = input});
 }
 
 // With us is with this thread, which waits for it.
@@ -73,8 +83,11 @@ Result<CommandOutcome> run_command(const std::vector<std::string>& argv,
                                    const CommandLimits& limits) {
   auto output = shim::make_pipe();
   if (!output) return Error{Code::Unavailable, "no pipe"};
+  const shim::Fd given = limits.input.empty() ? shim::Fd() : file_with(limits.input);
+  if (!limits.input.empty() && !given.is_open()) return Error{Code::Unavailable, "no memory for a file"};
   const shim::Spawned spawned = shim::spawn({.argv = argv,
                                              .env = shim::own_environment(),
+                                             .input = given.get(),
                                              .output = output->write.get(),
                                              .error = output->write.get(),
                                              .dies_with_parent = limits.dies_with_us});

@@ -19,13 +19,15 @@ struct CommandLimits {
   Duration deadline{};
   int interrupt = -1;         // a descriptor: what becomes readable ends the program
   bool dies_with_us = false;  // instead of going on without us when we are killed
+  std::string_view input{};   // what it reads
 };
 
-// Runs a program of the machine to its end. It inherits our environment and reads nothing. At the
-// deadline, or interrupted, it is killed: Unavailable. NotFound: there is no such program.
+// Runs a program of the machine to its end. It inherits our environment, and reads what is given to
+// it. At the deadline, or interrupted, it is killed: Unavailable. NotFound: there is no such program.
 Result<CommandOutcome> run_command(const std::vector<std::string>& argv,
                                    const CommandLimits& limits);
-Result<CommandOutcome> run_command(const std::vector<std::string>& argv, Duration deadline);
+Result<CommandOutcome> run_command(const std::vector<std::string>& argv, Duration deadline,
+                                   std::string_view input = {});
 
 // The end of what a program said, not longer than people read.
 std::string last_words(std::string_view output);

@@ -42,15 +42,18 @@ bool wait_for(int fd, short events, Clock::time_point until) {
   }
 }
 
-Result<Fd> connect_to(const std::string& address, std::uint16_t port, Clock::time_point until) {
+int open_socket() { return ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0); }
+
+Result<Fd> connect_to(const HealthTarget& target, std::uint16_t port, Clock::time_point until) {
   const auto failed = [&](std::string_view why) {
     return Error{Code::Unavailable, fmt::format("cannot connect to port {}: {}", port, why)};
   };
   sockaddr_in to{};
   to.sin_family = AF_INET;
   to.sin_port = htons(port);
-  if (::inet_pton(AF_INET, address.c_str(), &to.sin_addr) != 1) return failed("no such address");
-  Fd socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  if (::inet_pton(AF_INET, target.address.c_str(), &to.sin_addr) != 1)
+    return failed("no such address");
+  Fd socket(target.open_socket ? target.open_socket() : open_socket());
   if (!socket.is_open()) return failed(std::strerror(errno));
   if (::connect(socket.get(), reinterpret_cast<sockaddr*>(&to), sizeof to) == 0) return socket;
   if (errno != EINPROGRESS) return failed(std::strerror(errno));
@@ -64,7 +67,7 @@ Result<Fd> connect_to(const std::string& address, std::uint16_t port, Clock::tim
 
 HealthAnswer check(const model::TcpCheck& tcp, const HealthTarget& target, Runtime&,
                    Clock::time_point until) {
-  const auto connected = connect_to(target.address, tcp.port, until);
+  const auto connected = connect_to(target, tcp.port, until);
   return connected ? HealthAnswer{.healthy = true} : unhealthy(connected.error().message);
 }
 
@@ -106,7 +109,7 @@ HealthAnswer check(const model::HttpCheck& http, const HealthTarget& target, Run
   const bool is_one_line = std::all_of(http.path.begin(), http.path.end(),
                                        [](unsigned char c) { return c > ' ' && c != 0x7f; });
   if (!is_one_line) return unhealthy("the path has characters that a request cannot have");
-  const auto connected = connect_to(target.address, http.port, until);
+  const auto connected = connect_to(target, http.port, until);
   if (!connected) return unhealthy(connected.error().message);
   const std::string request = fmt::format(
       "GET {} HTTP/1.1\r\nHost: {}:{}\r\nUser-Agent: berth\r\nConnection: close\r\n\r\n", http.path,

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <string>
 
 #include "base/time.h"
@@ -16,7 +17,8 @@ struct HealthAnswer {
 
 struct HealthTarget {
   model::InstanceKey key;
-  std::string address = "127.0.0.1";  // where its ports are: the host's network, so far
+  std::string address = "127.0.0.1";      // where its ports are: of the machine, or its own
+  std::function<int()> open_socket = {};  // where that address can be reached; none: from here
 };
 
 // Does one check, and waits for its outcome until the deadline; a late answer is a failure. Blocks:

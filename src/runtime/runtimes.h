@@ -8,6 +8,7 @@
 
 #include "model/ids.h"
 #include "model/runtime.h"
+#include "runtime/instance_networks.h"
 #include "runtime/runtime.h"
 
 // The runtimes of this machine, and where they keep what outlives the agent.
@@ -40,6 +41,7 @@ struct MachineConfig {
   std::filesystem::path image_dir;       // where relative references to OCI layouts begin
   LogLimits logs;
   ComponentConfig components;
+  InstanceNetworks* networks = nullptr;  // none: no instance can have a network of its own
 };
 
 // One of each type, in this order; its id is the name of the type. Types that have no runtime here

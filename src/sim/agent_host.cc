@@ -12,6 +12,8 @@ namespace {
 void apply(const agent::Write& write, agent::Restored& memory) {
   if (const auto* acted = std::get_if<agent::WriteActed>(&write)) {
     memory.acted = acted->acted;
+  } else if (const auto* network = std::get_if<agent::WriteNetwork>(&write)) {
+    memory.network = network->network;
   } else if (const auto& wanted = std::get<agent::WriteWanted>(write); wanted.record) {
     memory.wanted.insert_or_assign(wanted.key, *wanted.record);
   } else {
@@ -99,6 +101,10 @@ void AgentHost::act(const agent::Action& action) {
   watch_.acting(node_, action);
   if (stage_.sabotage == Sabotage::DropStops && std::holds_alternative<agent::Stop>(action)) return;
   if (stage_.sabotage == Sabotage::DropStarts && std::holds_alternative<agent::Start>(action)) {
+    return;
+  }
+  if (stage_.sabotage == Sabotage::DropNetworks &&
+      std::holds_alternative<agent::ApplyNetwork>(action)) {
     return;
   }
   machine_.perform(action);

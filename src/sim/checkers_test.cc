@@ -43,6 +43,14 @@ TEST(SingleOwnerChecker, FindsTwinUids) {
   EXPECT_THAT(violated_checkers({Sabotage::TwinUid, {Fault::Crash}}), Contains("single owner"));
 }
 
+TEST(NetworkChecker, FindsTwinAddresses) {
+  EXPECT_THAT(violated_checkers({Sabotage::TwinAddress, {Fault::Crash}}), Contains("network"));
+}
+
+TEST(NetworkChecker, FindsNetworksThatAreNeverSetUp) {
+  EXPECT_THAT(violated_checkers({Sabotage::DropNetworks, {}}), Contains("network"));
+}
+
 TEST(SingleCopyChecker, FindsRuntimesThatStartTwoCopies) {
   EXPECT_THAT(violated_checkers({Sabotage::StartTwice, {}}), Contains("single copy"));
 }

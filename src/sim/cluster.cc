@@ -74,6 +74,9 @@ model::Node draw_node(Random& random, std::size_t index, bool unit_wide) {
         {"camera", static_cast<std::uint32_t>(random.between(1, 2))});
   }
   if (draw_percent(random, 40)) node.info.shared_resources.push_back({"bus", 0});
+  if (draw_percent(random, 80)) {
+    node.info.address = model::Ipv4{0xc0a80001 + static_cast<std::uint32_t>(index)};
+  }
   return node;
 }
 

@@ -5,6 +5,18 @@
 #include "sim/describe.h"
 
 namespace berth::sim {
+namespace {
+
+void make_twin_addresses(control::Durable& durable) {
+  std::optional<model::Ipv4> first;
+  for (auto& [key, instance] : durable.instances) {
+    if (!instance.address) continue;
+    if (!first) first = instance.address;
+    instance.address = first;
+  }
+}
+
+}  // namespace
 
 ControllerHost::ControllerHost(Stage& stage, Random random, Network& network, Checker& watch)
     : Daemon(stage, "controller", random), network_(network), watch_(watch) {}
@@ -64,6 +76,7 @@ bool ControllerHost::skips_commit() {
 }
 
 void ControllerHost::tamper(control::Durable& durable) const {
+  if (stage_.sabotage == Sabotage::TwinAddress) make_twin_addresses(durable);
   if (stage_.sabotage != Sabotage::TwinUid) return;
   std::uint32_t first = 0;
   for (auto& [key, instance] : durable.instances) {

@@ -15,6 +15,12 @@ std::string text(const agent::RunId& run) {
   return fmt::format("{}:{}", text(run.generation), run.attempt);
 }
 
+std::string text(const model::NodeNetwork& network) {
+  std::string line = "networks";
+  for (const model::ProviderNetwork& one : network.networks) line += " " + one.owner.value();
+  return line + fmt::format(", {} names, {} flows", network.names.size(), network.flows.size());
+}
+
 std::string text(const model::ReportedStatus& status) {
   return fmt::format("{}@{}={}{}{}", to_string(status.key), status.version, to_string(status.state),
                      status.finished ? " finished" : "", status.stopping ? " stopping" : "");
@@ -41,6 +47,10 @@ struct ControlEvent {
   std::string operator()(const control::CordonCall& e) const {
     const bool cordons = e.scheduling == control::Scheduling::Cordoned;
     return fmt::format("call {} {} {}", e.call, cordons ? "cordon" : "uncordon", e.node.value());
+  }
+  std::string operator()(const control::RebalanceCall& e) const {
+    const bool everything = e.scope == control::RebalanceScope::Everything;
+    return fmt::format("call {} rebalance{}", e.call, everything ? " everything" : "");
   }
   std::string operator()(const control::DrainCall& e) const {
     return fmt::format("call {} drain {} within {} ms", e.call, e.node.value(),
@@ -128,6 +138,9 @@ struct ActionText {
   std::string operator()(const agent::CheckHealth& a) const {
     return fmt::format("check {}#{}", to_string(a.spec.key), text(a.run));
   }
+  std::string operator()(const agent::ApplyNetwork& a) const {
+    return fmt::format("apply {}", text(a.network));
+  }
 };
 
 struct Answer {
@@ -150,6 +163,7 @@ std::string describe(const model::Command& command) {
   }
   for (const model::InstanceKey& key : command.stop) line += fmt::format(" -{}", to_string(key));
   for (const model::InstanceKey& key : command.keep) line += fmt::format(" ={}", to_string(key));
+  if (command.network) line += ", " + text(*command.network);
   if (command.report_fully) line += " report fully";
   return line;
 }

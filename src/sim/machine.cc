@@ -13,16 +13,18 @@ namespace {
 constexpr std::int32_t kCrashed = 1;
 constexpr std::int32_t kVanished = 137;
 
-const model::RuntimeId& runtime_of(const agent::Action& action) {
+// nullptr: it is for the machine itself.
+const model::RuntimeId* runtime_of(const agent::Action& action) {
   struct Visitor {
-    const model::RuntimeId& operator()(const agent::ListRuns& list) const { return list.runtime; }
-    const model::RuntimeId& operator()(const agent::Start& start) const {
-      return start.spec.runtime;
+    const model::RuntimeId* operator()(const agent::ListRuns& list) const { return &list.runtime; }
+    const model::RuntimeId* operator()(const agent::Start& start) const {
+      return &start.spec.runtime;
     }
-    const model::RuntimeId& operator()(const agent::Stop& stop) const { return stop.runtime; }
-    const model::RuntimeId& operator()(const agent::CheckHealth& check) const {
-      return check.spec.runtime;
+    const model::RuntimeId* operator()(const agent::Stop& stop) const { return &stop.runtime; }
+    const model::RuntimeId* operator()(const agent::CheckHealth& check) const {
+      return &check.spec.runtime;
     }
+    const model::RuntimeId* operator()(const agent::ApplyNetwork&) const { return nullptr; }
   };
   return std::visit(Visitor{}, action);
 }
@@ -71,13 +73,15 @@ void Machine::power_cut() {
   std::erase_if(runs_, [](const auto& entry) { return !entry.second.preinstalled; });
   lies_.clear();
   hangs_.clear();
+  network_.reset();
   disturb();
 }
 
 // --- Carrying out ------------------------------------------------------------------------------
 
 void Machine::perform(const agent::Action& action) {
-  const auto hang = hangs_.find(runtime_of(action));
+  const model::RuntimeId* runtime = runtime_of(action);
+  const auto hang = runtime == nullptr ? hangs_.end() : hangs_.find(*runtime);
   if (hang == hangs_.end()) return carry_out(action);
   hang->second.waiting.push_back(action);
 }
@@ -205,6 +209,8 @@ void Machine::carry_out_one(const agent::CheckHealth& check) {
   });
 }
 
+void Machine::carry_out_one(const agent::ApplyNetwork& apply) { network_ = apply.network; }
+
 void Machine::end_run(const RunKey& key, std::int32_t exit_code) {
   runs_.erase(key);
   lies_.erase(key);
@@ -305,13 +311,18 @@ void Machine::heal() {
 }
 
 void Machine::measure() {
-  const model::Usage each{Dmips(10), Bytes(1 << 20)};
-  agent::Measured measured;
+  const model::Usage little{Dmips(10), Bytes(1 << 20)};
+  std::set<model::InstanceKey> running;
   for (const auto& [key, run] : runs_) {
-    if (run.state != Run::State::Running) continue;
-    measured.instances[key.first] = each;
-    measured.total = measured.total + each;
+    if (run.state == Run::State::Running) running.insert(key.first);
   }
+  agent::Measured measured;
+  if (meter_) {
+    measured.instances = meter_->measure(running, stage_.now());
+  } else {
+    for (const model::InstanceKey& key : running) measured.instances.emplace(key, little);
+  }
+  for (const auto& [key, usage] : measured.instances) measured.total = measured.total + usage;
   tell_(measured);
 }
 

@@ -10,6 +10,7 @@
 #include "agent/events.h"
 #include "base/random.h"
 #include "sim/faults.h"
+#include "sim/loads.h"
 #include "sim/stage.h"
 
 namespace berth::sim {
@@ -40,6 +41,8 @@ class Machine {
   Machine(Stage& stage, model::NodeId node, model::NodeInfo info, Random random, Tell tell);
 
   void set_moods(const Moods& moods) { moods_ = moods; }
+  // From now on instances use what these say; without, all use the same little.
+  void set_loads(const Loads& loads, Random random) { meter_.emplace(loads, random); }
   void preinstall(model::InstanceSpec spec);
 
   void perform(const agent::Action& action);
@@ -61,6 +64,8 @@ class Machine {
   // What the agent is told of the machine.
   agent::NodeObserved observed() const;
   const Runs& runs() const { return runs_; }
+  // As the agent has applied it last; gone with the power.
+  const std::optional<model::NodeNetwork>& network() const { return network_; }
   // When something last happened that the agent did not ask for or does not know yet.
   Time disturbed_at() const { return lies_.empty() ? disturbed_ : stage_.now(); }
   // When a runtime last hung, or came back from it.
@@ -78,6 +83,7 @@ class Machine {
   void carry_out_one(const agent::Start& start);
   void carry_out_one(const agent::Stop& stop);
   void carry_out_one(const agent::CheckHealth& check);
+  void carry_out_one(const agent::ApplyNetwork& apply);
   void end_hang(const model::RuntimeId& runtime, std::uint64_t id);
   void started(const RunKey& key, Run& run);
   void start_failed(const RunKey& key, model::Problem problem);
@@ -96,11 +102,13 @@ class Machine {
   Tell tell_;
   Moods moods_;
   Runs runs_;
+  std::optional<model::NodeNetwork> network_;
   std::set<RunKey> lies_;  // said to run
   std::map<model::RuntimeId, Hang> hangs_;
   std::uint64_t next_hang_ = 0;
   std::uint64_t agent_life_ = 0;
   std::uint64_t power_life_ = 0;
+  std::optional<LoadMeter> meter_;
   Time disturbed_{};
   Time hung_ = Time{} - 24h;
 };

@@ -13,6 +13,7 @@ namespace {
 
 constexpr std::uint64_t kClusterStream = 0x636c7573746572;
 constexpr std::uint64_t kUserStream = 0x7573657273;
+constexpr std::uint64_t kLoadStream = 0x6c6f616473;
 
 std::size_t draw_node_count(const Setup& setup) {
   Random random(setup.seed ^ kClusterStream);
@@ -46,11 +47,25 @@ Outcome outcome_of(const Setup& setup, const Cluster& cluster, const World& worl
           .replay = replay};
 }
 
+// In every third run instances use so much that nodes are overloaded, and thresholds tell. Drawn
+// from a stream of its own: the other runs stay what they were.
+void draw_loads_and_thresholds(Setup& setup, Cluster& cluster) {
+  Random random(setup.seed ^ kLoadStream);
+  if (setup.loads || random.below(3) != 0) return;
+  setup.loads = draw_loads(random.next(), {Dmips(random.between(200, 3000)), Bytes(256 << 20)});
+  const model::ThresholdRule rule{.min = 70, .max = 80, .timeout = draw(random, 0s, 15s)};
+  model::Thresholds thresholds{.cpu = rule, .ram = {}};
+  if (draw_percent(random, 50)) thresholds.ram = rule;
+  cluster.configs.front().thresholds = thresholds;
+}
+
 }  // namespace
 
-Outcome simulate(const Setup& setup) {
-  const Cluster cluster =
+Outcome simulate(const Setup& given) {
+  Setup setup = given;
+  Cluster cluster =
       draw_cluster(Random(setup.seed ^ kClusterStream).fork(), draw_node_count(setup));
+  draw_loads_and_thresholds(setup, cluster);
   World world(setup, cluster);
   world.begin_faults();
   run_with_users(setup, cluster, world);

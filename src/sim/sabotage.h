@@ -11,6 +11,8 @@ enum class Sabotage {
   Boast,            // nodes say that they have ten times of what they have
   Understate,       // nodes say that they have a tenth of what they have
   TwinUid,          // after a restart two instances have the same uid
+  TwinAddress,      // after a restart two instances have the same address
+  DropNetworks,     // agents' hosts never set up networks
   StartTwice,       // runtimes start a second copy beside the one they were asked for
   DropStops,        // agents' hosts never carry out stops
   LieForever,       // runtimes say that a run has started, and it has not

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "control/controller.h"
 #include "sim/checkers/checkers.h"
 #include "sim/world.h"
 
@@ -9,11 +10,21 @@ namespace berth::sim {
 namespace {
 
 // After the last fault. Restarts wait up to a minute, confirmations up to ten.
-constexpr Duration kConvergesWithin = 900s;
+constexpr Duration kConvergesWithin = 1500s;
 constexpr Duration kLookEvery = 100ms;
 constexpr Duration kSteadyFor = 10s;
+// Overloads are attempted again and again; what moves nobody twice moves nobody.
+constexpr Duration kSteadyWhenOverloadedFor = 330s;
 constexpr Duration kRest = 90s;
 constexpr std::size_t kComplaintsShown = 5;
+
+Duration steady_for(const World& world) {
+  if (world.controller() == nullptr) return kSteadyFor;
+  const bool overloaded = std::ranges::any_of(world.controller()->nodes(), [](const auto& entry) {
+    return entry.second.load.is_overloaded();
+  });
+  return overloaded ? kSteadyWhenOverloadedFor : kSteadyFor;
+}
 
 }  // namespace
 
@@ -29,7 +40,7 @@ Settling settle(World& world, Duration deadline) {
       if (settling.missing.front() != noted) world.note("unsettled", settling.missing.front());
       noted = settling.missing.front();
     }
-    if (world.now() - settling.since >= kSteadyFor) break;
+    if (world.now() - settling.since >= steady_for(world)) break;
   }
   return settling;
 }

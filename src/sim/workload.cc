@@ -79,7 +79,20 @@ model::Item Workload::draw_service(std::size_t index) {
   } else if (draw_percent(random_, 10)) {
     item.restart.mode = model::RestartMode::Never;
   }
+  item.owner = model::OwnerId(fmt::format("owner{}", random_.below(3)));
+  if (draw_percent(random_, 20)) item.hosts.push_back(item.id.value() + ".local");
+  draw_connections(item);
   return item;
+}
+
+void Workload::draw_connections(model::Item& item) {
+  item.ports.clear();
+  item.allowed_connections.clear();
+  if (draw_percent(random_, 60)) item.ports.push_back({80, model::Protocol::Tcp});
+  if (draw_percent(random_, 20)) item.ports.push_back({53, model::Protocol::Udp});
+  if (!draw_percent(random_, 50)) return;
+  const model::ItemId other(fmt::format("svc{}", random_.below(9)));
+  item.allowed_connections.push_back({other, {80, model::Protocol::Tcp}});
 }
 
 model::Item Workload::draw_component(std::size_t index) {
@@ -180,6 +193,8 @@ control::Event Workload::update_an_item() {
   line.item.version = fmt::format("{}", ++last_version_);
   line.item.env["VERSION"] = line.item.version;
   if (!line.fixed_needs && draw_percent(random_, 50)) draw_needs(line.item);
+  const bool is_service = line.item.type == model::ItemType::Service;
+  if (is_service && draw_percent(random_, 30)) draw_connections(line.item);
   line.request.version = line.item.version;
   return apply(line.deployment, {});
 }

@@ -34,6 +34,7 @@ class Workload {
   model::Item draw_service(std::size_t index);
   model::Item draw_component(std::size_t index);
   void draw_needs(model::Item& item);
+  void draw_connections(model::Item& item);
   model::RunRequest draw_request(const model::Item& item);
 
   control::Event apply(const std::string& deployment, std::vector<model::Document> documents);

@@ -70,6 +70,7 @@ class World::Watch : public Checker {
 World::World(const Setup& setup, const Cluster& cluster)
     : stage_{.queue = {}, .trace = Trace(setup.trace), .counts = {}, .sabotage = setup.sabotage},
       random_(setup.seed),
+      loads_(setup.loads),
       watch_(std::make_unique<Watch>(*this)),
       network_(stage_, random_.fork(),
                {.controller = [this](control::Event event) { controller_.post(std::move(event)); },
@@ -86,6 +87,8 @@ World::World(const Setup& setup, const Cluster& cluster)
         found != cluster.preinstalled.end()) {
       for (const model::InstanceSpec& spec : found->second) agent.machine().preinstall(spec);
     }
+    // A stream of its own, so that the histories of machines without loads stay what they were.
+    if (loads_) agent.machine().set_loads(*loads_, Random(setup.seed ^ agents_.size()));
     if (node.connected) stage_.queue.after(draw(random_, 1ms, 3s), [&agent] { agent.start(); });
   }
   tick();

@@ -23,6 +23,7 @@ struct Setup {
   Faults faults = all_faults();
   Sabotage sabotage = Sabotage::None;
   Trace::Sink trace = nullptr;
+  std::optional<Loads> loads = std::nullopt;  // what instances use; else all the same little
 };
 
 // A whole unit in one process and in virtual time: the production cores of controller and agents
@@ -71,6 +72,7 @@ class World {
 
   Stage stage_;
   Random random_;
+  const std::optional<Loads> loads_;
   std::vector<Violation> violations_;
   std::unique_ptr<Checker> watch_;
   Network network_;

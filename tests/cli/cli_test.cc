@@ -165,11 +165,42 @@ TEST(BerthPlan, SaysSixWithoutAControlPlane) {
   EXPECT_THAT(finished.err, HasSubstr("--offline"));
 }
 
-TEST(BerthPlan, SaysOneForTheMinimalRebalance) {
-  const Finished finished = plan(kNode, {"--rebalance"});
-  EXPECT_EQ(finished.exit_code, 1);
-  EXPECT_THAT(finished.err, HasSubstr("--rebalance --full"));
+TEST(BerthPlan, RebalancesWithOrWithoutMovingAsLittleAsPossible) {
+  EXPECT_EQ(plan(kRunning + kItem + kOne, {"--rebalance"}).exit_code, 0);
   EXPECT_EQ(plan(kRunning + kItem + kOne, {"--rebalance", "--full"}).exit_code, 0);
+}
+
+constexpr const char* kHot = R"(
+apiVersion: berth/v1
+kind: Node
+metadata: {name: n1}
+spec:
+  capacity: {cpu: 1000, ram: 1Gi}
+  usage: {cpu: 900}
+  runtimes: [{name: process, type: process}]
+  running: [{item: app, version: 1.0.0, subject: vehicle, index: 0, runtime: process, usage: {cpu: 200}}]
+---
+apiVersion: berth/v1
+kind: NodeConfig
+metadata: {name: everywhere}
+spec: {thresholds: {cpu: {}}}
+)";
+
+TEST(BerthPlan, ShowsWhatRelievesAnOverloadedNode) {
+  constexpr const char* kOther =
+      "---\n{apiVersion: berth/v1, kind: Node, metadata: {name: n2}, spec: {capacity: {cpu: 1000, "
+      "ram: 1Gi}, runtimes: [{name: process, type: process}]}}\n";
+  const Finished finished = plan(std::string(kHot) + kOther + kItem + kOne, {"--rebalance"});
+  EXPECT_EQ(finished.exit_code, 10) << finished.err;
+  EXPECT_THAT(finished.out, HasSubstr("Overloaded nodes"));
+  EXPECT_THAT(finished.out, ContainsRegex("n1 +90.0 % .* 70.0 % .min 75.0 %. +yes +app/vehicle/0"));
+}
+
+TEST(BerthPlan, SaysTwoWhereNothingRelievesAnOverloadedNode) {
+  const Finished finished = plan(std::string(kHot) + kItem + kOne, {"--rebalance"});
+  EXPECT_EQ(finished.exit_code, 2) << finished.err;
+  EXPECT_THAT(finished.out, HasSubstr("NoOtherPlace"));
+  EXPECT_THAT(finished.out, HasSubstr("there is no other node"));
 }
 
 TEST(BerthPlan, TakesADirectoryInNameOrderAndSeveralFiles) {

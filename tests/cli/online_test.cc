@@ -28,7 +28,8 @@ constexpr const char* kInstances = R"({"revision":"42","instances":[
   "problem":{"reason":"InsufficientCpu","message":"no node has 600 DMIPS"},"type":"service"},
  {"key":{"item":"web","subject":"vehicle"},"version":"1.0.0","state":"ACTIVE",
   "place":{"node":"n1","runtime":"process"},"restarts":2,"exitCode":1,"type":"service",
-  "usage":{"cpu":"120","ram":"67108864"},"priority":"5","uid":5000,"gid":5001},
+  "usage":{"cpu":"120","ram":"67108864"},"priority":"5","uid":5000,"gid":5001,
+  "address":"10.128.0.2","names":["0.vehicle.web","vehicle.web","web"]},
  {"key":{"item":"web","subject":"vehicle","index":1},"version":"1.0.0","state":"ACTIVE",
   "place":{"node":"n2","runtime":"process"},"unverified":true,"type":"service",
   "usage":{"cpu":"300","ram":"1024"}}]})";
@@ -117,6 +118,12 @@ TEST_F(Online, GetShowsInstancesAsATable) {
       "web/vehicle/1  1.0.0    Active(Unverified)       n2           0\n");
 }
 
+TEST_F(Online, GetShowsTheAddressInWideTables) {
+  answer_everything();
+  EXPECT_THAT(berth({"get", "instances", "web", "-o", "wide"}).out,
+              ContainsRegex("n1 +process +10.128.0.2 +service"));
+}
+
 TEST_F(Online, GetShowsNodesAsATable) {
   answer_everything();
   EXPECT_EQ(berth({"get", "nodes"}).out,
@@ -132,6 +139,7 @@ TEST_F(Online, GetGivesFlatJson) {
     {"item":"web","subject":"vehicle","index":0,"version":"1.0.0","type":"service",
      "state":"Active","reason":"","message":"","node":"n1","runtime":"process","unverified":false,
      "restarts":2,"exitCode":1,"priority":5,"uid":5000,"gid":5001,
+     "address":"10.128.0.2","names":["0.vehicle.web","vehicle.web","web"],
      "usage":{"cpu":120,"ram":67108864}}],"revision":42})"));
 }
 
@@ -210,6 +218,8 @@ TEST_F(Online, DescribeEndsWithTheEventsOfJustThisObject) {
   const Finished finished = berth({"describe", "instance", "web"});
   EXPECT_EQ(finished.exit_code, 0) << finished.err;
   EXPECT_THAT(finished.out, ContainsRegex("State: +Active\n"));
+  EXPECT_THAT(finished.out, ContainsRegex("Address: +10.128.0.2\n"));
+  EXPECT_THAT(finished.out, ContainsRegex("Names: +0.vehicle.web, vehicle.web, web\n"));
   EXPECT_THAT(finished.out, ContainsRegex("Last exit code: +1\n"));
   EXPECT_THAT(finished.out, HasSubstr("Events\n"));
   EXPECT_TRUE(finished.out.ends_with("Placed  instance/web/vehicle/0  on n1\n")) << finished.out;
@@ -349,6 +359,45 @@ TEST_F(Online, ApplySaysSixWhenTheControlPlaneGoesAwayOrIsNotThere) {
   EXPECT_EQ(gone.exit_code, 6);
   EXPECT_THAT(gone.err, HasSubstr("goes on"));
   EXPECT_EQ(berth({"--socket", "/nowhere.sock", "apply", "-f", "-"}, kTwo).exit_code, 6);
+}
+
+// --- rebalance
+
+TEST_F(Online, RebalanceTellsWhatMovesAndHowItEnds) {
+  server_.stream(
+      "POST /v1/rebalance",
+      {R"({"accepted":{"revision":"43","instances":[{"item":"app","subject":"vehicle"}],"relief":[
+          {"node":"n1","cpuOverloaded":true,"capacity":{"cpu":"1000"},"before":{"cpu":"900"},
+           "planned":{"cpu":"700"},"goal":{"cpu":"750"},
+           "leaving":[{"item":"app","subject":"vehicle"}]}]}})",
+       status(0, "ACTIVE"),
+       R"({"finished":{"instances":[{"key":{"item":"app","subject":"vehicle"},
+                                     "state":"ACTIVE"}]}})"});
+  const Finished finished = berth({"rebalance", "--full"});
+  EXPECT_EQ(finished.exit_code, 0) << finished.err;
+  EXPECT_EQ(finished.out,
+            "Accepted as revision 43.\n"
+            "n1: cpu 90.0 % -> 70.0 %, min 75.0 %; 1 leaving\n"
+            "app/vehicle/0  Active  on n1\n"
+            "1 active\n");
+  const json request = json::parse(server_.received()[0].body);
+  EXPECT_EQ(request["full"], true);
+  EXPECT_EQ(request["wait"], true);
+}
+
+TEST_F(Online, RebalanceSaysTwoIfANodeCannotBeRelieved) {
+  server_.stream("POST /v1/rebalance", {R"({"accepted":{"revision":"43","relief":[
+                     {"node":"n1","ramOverloaded":true,"capacity":{"ram":"1000"},
+                      "before":{"ram":"900"},"planned":{"ram":"900"},"goal":{"ram":"750"},
+                      "problem":{"reason":"NothingMayMove","message":"all is pinned"}}]}})",
+                                        R"({"finished":{}})"});
+  const Finished finished = berth({"rebalance"});
+  EXPECT_EQ(finished.exit_code, 2);
+  EXPECT_EQ(finished.out,
+            "Accepted as revision 43.\n"
+            "n1: ram 90.0 % -> 90.0 %, min 75.0 %; not relieved: all is pinned\n"
+            "Nothing moves.\n");
+  EXPECT_THAT(finished.err, HasSubstr("1 overloaded node cannot be relieved"));
 }
 
 // --- plan and why

@@ -75,6 +75,15 @@ model::Item item_of(const Words& words) {
       item.stop_first();
     } else if (name == "component") {
       item.firmware();
+    } else if (name == "owner") {
+      item.owner(value);
+    } else if (name == "port") {
+      item.port(static_cast<std::uint16_t>(number(value)));
+    } else if (name == "reach") {
+      const Words parts = split(value, ':');
+      item.may_reach(parts.at(0), static_cast<std::uint16_t>(number(parts.at(1))));
+    } else if (name == "host") {
+      item.host(value);
     } else {
       unknown(words[i]);
     }
@@ -111,6 +120,8 @@ model::NodeInfo node_of(const Words& words) {
       node.cpu(number(value));
     } else if (name == "firmware") {
       node.with_firmware();
+    } else if (name == "address") {
+      node.address(value);
     } else if (name == "shared") {
       const Words parts = split(value, ':');
       node.shared(parts.at(0), static_cast<std::uint32_t>(number(parts.at(1))));

@@ -19,8 +19,9 @@ bool has_flag(const Step& step, std::string_view flag) {
 
 placement::Mode mode_of(const Step& step) {
   if (has_flag(step, "--replan")) return placement::Mode::Replan;
-  if (has_flag(step, "--rebalance")) return placement::Mode::RebalanceFull;
-  return placement::Mode::Run;
+  if (!has_flag(step, "--rebalance")) return placement::Mode::Run;
+  return has_flag(step, "--full") ? placement::Mode::RebalanceFull
+                                  : placement::Mode::RebalanceMinimal;
 }
 
 std::string document(std::string_view kind, const std::string& name, const std::string& spec) {

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "placement/relief_text.h"
 #include "placement/verdict.h"
 
 namespace berth::scenarios {
@@ -42,6 +43,15 @@ std::string line_of(const placement::NodeLoad& load) {
                      ram(load.available.ram));
 }
 
+std::string line_of(const placement::Relief& relief) {
+  std::string line = fmt::format("overloaded {} {}:", relief.node.value(), usage_text(relief));
+  if (relief.unrelieved) {
+    return fmt::format("{} {}, {}\n", line, model::to_string(*relief.unrelieved), why_text(relief));
+  }
+  for (const model::InstanceKey& key : relief.leaving) line += " " + model::to_string(key);
+  return line + (relief.leaving.empty() ? " nobody needs to leave\n" : " leaving\n");
+}
+
 }  // namespace
 
 std::string to_text(const placement::Plan& plan) {
@@ -52,6 +62,7 @@ std::string to_text(const placement::Plan& plan) {
     text += fmt::format("stop {} {} on {}\n", model::to_string(stop.key), stop.version,
                         model::to_string(stop.place));
   }
+  for (const auto& relief : plan.relief) text += line_of(relief);
   return text.empty() ? "nothing\n" : text;
 }
 

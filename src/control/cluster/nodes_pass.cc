@@ -54,7 +54,9 @@ void update(Context& context, const model::NodeId& id, ObservedNode& node) {
   if (node.liveness == before) return;
   note_change(context, id, before, node.liveness);
   mark_all_on(context, id);
+  context.dirty.loads.insert(id);
   context.dirty.plan = true;
+  ++context.cluster_changes;
 }
 
 void collect_due(Context& context) {
@@ -90,6 +92,7 @@ void arm(Context& context, const model::NodeId& id, ObservedNode& node, Time at)
 }
 
 void mark_all_on(Context& context, const model::NodeId& id) {
+  context.dirty.letters.insert(id);
   for (const model::InstanceKey& key : context.state.instances_on(id)) {
     context.dirty.statuses.insert(key);
     context.dirty.wanted.emplace(id, key);
@@ -103,7 +106,6 @@ void mark_all_on(Context& context, const model::NodeId& id) {
   std::ranges::for_each(node->reported, mark);
   std::ranges::for_each(node->told, mark);
   std::ranges::for_each(node->stopping, mark);
-  if (node->needs_full_command) context.dirty.letters.insert(id);
 }
 
 void nodes_pass(Context& context) {

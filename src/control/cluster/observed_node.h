@@ -6,9 +6,11 @@
 #include <set>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "base/indexed_map.h"
 #include "base/time.h"
+#include "control/cluster/load.h"
 #include "control/events.h"
 #include "model/node.h"
 #include "model/protocol.h"
@@ -31,8 +33,17 @@ struct Told {
   std::uint32_t image = 0;
   model::RuntimeId runtime;
   std::int64_t priority = 0;
+  std::optional<model::InstanceNetwork> network;
 
   friend bool operator==(const Told&, const Told&) = default;
+};
+
+// What an agent was told of networks, as far as a change of it needs a new command.
+struct ToldNetwork {
+  std::map<model::OwnerId, std::uint64_t> editions;  // of the networks that it has
+  std::vector<model::AllowedFlow> flows;
+
+  friend bool operator==(const ToldNetwork&, const ToldNetwork&) = default;
 };
 
 struct Order {
@@ -69,8 +80,12 @@ struct ObservedNode {
   bool needs_full_command = true;  // what it was told is not known to be what it has
   IndexedMap<model::InstanceKey, Order> told;
   std::map<model::InstanceKey, model::CommandNumber> stopping;  // told to stop by this command
+  std::map<model::InstanceKey, Told> revoked;  // what these were told to run before
   std::set<std::pair<model::CommandNumber, model::InstanceKey>> in_flight;  // not acted on yet
+  ToldNetwork told_network;
   std::set<model::InstanceKey> held_back;  // wait for room that others are leaving
+
+  NodeLoad load;
 
   bool reachable() const { return liveness == Liveness::Reachable; }
   bool in_touch() const { return connection && reported_fully; }

@@ -98,6 +98,7 @@ class Intake {
     node_.reported_fully = true;
     node_.ever_reported = true;
     context_.awaited.erase(id_);
+    context_.unheard.erase(id_);
     context_.dirty.nodes.insert(id_);
   }
 
@@ -106,6 +107,7 @@ class Intake {
     node_.needs_full_command = true;
     node_.told.clear();
     node_.stopping.clear();
+    node_.revoked.clear();
     node_.in_flight.clear();
     context_.dirty.letters.insert(id_);
   }
@@ -122,7 +124,10 @@ class Intake {
       context_.note(NoteKind::NodeInError, id_, "its instances are failed and may move at once");
     }
     node_.info = info;
+    context_.dirty.networks.insert(id_);
+    node_.load.thresholds.reset();  // its type may be another
     context_.dirty.plan = true;
+    ++context_.cluster_changes;
     mark_all_on(context_, id_);
   }
 
@@ -181,6 +186,7 @@ class Intake {
     if (stop == node_.stopping.end()) return;
     if (node_.acted < stop->second || node_.reported.contains(key)) return;
     node_.stopping.erase(stop);
+    node_.revoked.erase(key);
     context_.dirty.statuses.insert(key);
     mark_wanted(key);
   }
@@ -246,6 +252,7 @@ void take(Context& context, const model::NodeId& id, ObservedNode& node,
   if (verdict == Verdict::Next) intake.take_partial();
   if (verdict == Verdict::Known) intake.take_acted();
   intake.take_usage();
+  context.dirty.loads.insert(id);
   if (system_usage_of(node) != system_usage) {
     if (!node.held_back.empty()) context.dirty.letters.insert(id);
     if (is_anything_unplaced(context)) context.dirty.plan = true;

@@ -5,6 +5,7 @@
 #include "control/cluster/alarms.h"
 #include "control/launcher/start_gate.h"
 #include "control/launcher/wanted.h"
+#include "control/network/topology.h"
 #include "control/passes.h"
 
 namespace berth::control {
@@ -74,7 +75,12 @@ class Orderly {
 
   // A component that we have not told the agent to run is not ours to stop.
   void look_at_unwanted(const model::InstanceKey& key) {
-    const bool told = node_.told.erase(key) > 0;
+    const auto order = node_.told.find(key);
+    const bool told = order != node_.told.end();
+    if (told) {
+      node_.revoked.insert_or_assign(key, order->second.what);
+      node_.told.erase(order);
+    }
     orders_.run.erase(key);
     const auto reported = node_.reported.find(key);
     const bool is_ours =
@@ -104,6 +110,7 @@ class Orderly {
   void tell(const model::InstanceKey& key, const Told& wanted) {
     node_.told.insert_or_assign(key, Order{wanted, {}});
     node_.stopping.erase(key);
+    node_.revoked.erase(key);
     orders_.stop.erase(key);
     orders_.run.insert(key);
   }
@@ -119,6 +126,7 @@ class Orderly {
 struct Letter {
   model::NodeId node;
   Orders orders;
+  bool network = false;  // it is not what the node was told
   bool full = false;
   bool resend = false;
 };
@@ -150,9 +158,11 @@ std::vector<Letter> write_letters(Context& context) {
     if (node->needs_full_command) keys = all_keys_of(context, id, *node);
     Letter letter{.node = id,
                   .orders = Orderly(context, id, keys).take_orders(),
+                  .network = present_network(context, id) != node->told_network,
                   .full = node->needs_full_command,
                   .resend = false};
-    const bool has_orders = !letter.orders.run.empty() || !letter.orders.stop.empty();
+    const bool has_orders =
+        !letter.orders.run.empty() || !letter.orders.stop.empty() || letter.network;
     if (context.dirty.resends.contains(id)) {
       // It may lack what a partial command would build on.
       letter.full |= has_orders;
@@ -210,10 +220,12 @@ void send(Context& context, const Letter& letter) {
   model::Command command =
       full ? full_command(context, node) : partial_command(context, node, letter.orders);
   command.number = letter.resend ? *node.last_sent : newest;
+  if (full || letter.network) command.network = network_of(context, letter.node);
   CHECK(!command.base || *command.base < command.number, "numbers of commands grow");
   if (!letter.resend) number_orders(node, letter.orders, command.number);
   if (letter.full || letter.resend || !node.is_behind()) node.behind_since = context.now;
   node.needs_full_command = false;
+  node.told_network = present_network(context, letter.node);
   node.last_sent = command.number;
   if (letter.resend) context.note(NoteKind::CommandResent, letter.node, "");
   context.effects.commands.push_back({letter.node, *node.connection, std::move(command)});

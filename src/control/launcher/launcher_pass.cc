@@ -4,9 +4,11 @@
 
 #include "control/id_pool.h"
 #include "control/launcher/handover.h"
+#include "control/launcher/rebalancing.h"
 #include "control/launcher/snapshot.h"
 #include "control/passes.h"
 #include "placement/plan.h"
+#include "placement/relief_text.h"
 
 namespace berth::control {
 namespace {
@@ -156,6 +158,8 @@ class PlanCarrier {
     context_.put(record);
     context_.changed_by_plan[record.key];
     if (!same_place) context_.instances[record.key].is_new_there = record.place.has_value();
+    // It went away and came back before its agent said anything new: still refused.
+    if (start_was_refused(context_, record)) context_.refused_starts.insert(record.key);
     if (!same_run && record.place) await_confirmation(context_, record.key);
   }
 
@@ -182,6 +186,77 @@ void plan_until_it_rests(Context& context) {
   }
 }
 
+std::uint64_t begin_run(Context& context, std::optional<CallId> call) {
+  const std::uint64_t number = context.next_run++;
+  PendingRun run{.call = call,
+                 .deadline = context.now + context.config.run_timeout,
+                 .restless = context.changed_by_plan,
+                 .statuses_of = {}};
+  for (const auto& [key, nodes] : run.restless) {
+    run.statuses_of.insert(key);
+    context.runs_waiting_for[key].insert(number);
+    context.dirty.statuses.insert(key);
+  }
+  context.runs.emplace(number, std::move(run));
+  return number;
+}
+
+placement::Options options_for(const Rebalance& rebalance) {
+  placement::Options options;
+  options.mode = rebalance.scope == RebalanceScope::Everything ? placement::Mode::RebalanceFull
+                                                               : placement::Mode::RebalanceMinimal;
+  options.relieve = rebalance.only;
+  return options;
+}
+
+// Placing everything anew displaces nobody, so it can leave one without a place that has one.
+const Refusal* find_left_out(const placement::Snapshot& snapshot, const Plan& plan) {
+  const auto left_out = std::ranges::find_if(plan.refused, [&](const Refusal& refusal) {
+    return !refusal.left_running && snapshot.present.contains(refusal.key);
+  });
+  return left_out == plan.refused.end() ? nullptr : &*left_out;
+}
+
+void note_relief(Context& context, const placement::Relief& relief) {
+  context.nodes.at(relief.node).load.attempt = Attempt{context.now, context.cluster_changes};
+  if (relief.unrelieved) {
+    context.note(NoteKind::NotRelieved, relief.node,
+                 fmt::format("{}: {}", model::to_string(*relief.unrelieved), why_text(relief)));
+    return;
+  }
+  context.note(NoteKind::Rebalanced, relief.node,
+               fmt::format("{} leaving: {}", relief.leaving.size(), usage_text(relief)));
+}
+
+// Its moves are waited for, whether or not somebody asked for it.
+void begin_rebalance(Context& context, const Rebalance& rebalance, const Plan& plan) {
+  for (const placement::Relief& relief : plan.relief) note_relief(context, relief);
+  context.rebalancing.run = begin_run(context, rebalance.call);
+  if (!rebalance.call) return;
+  Accepted accepted{.revision = 0, .refused = {}, .relief = plan.relief};
+  for (const Placement& placement : plan.placements) {
+    if (placement.from) accepted.moved.push_back(placement.key);
+  }
+  context.planned_calls.emplace_back(*rebalance.call, std::move(accepted));
+}
+
+void rebalance(Context& context) {
+  const Rebalance rebalance = *std::exchange(context.rebalancing.now, std::nullopt);
+  const placement::Snapshot snapshot = snapshot_of(context);
+  const Plan plan = placement::make_plan(snapshot, options_for(rebalance));
+  const Refusal* left_out = find_left_out(snapshot, plan);
+  if (rebalance.scope == RebalanceScope::Everything && left_out != nullptr) {
+    context.effects.replies.push_back(
+        {*rebalance.call,
+         Error{Code::Conflict,
+               fmt::format("nothing was moved: placed anew, {} would be without a place ({})",
+                           model::to_string(left_out->key), model::to_string(left_out->reason))}});
+    return rebalance_ended(context, {});
+  }
+  PlanCarrier(context, snapshot, plan).carry_out();
+  begin_rebalance(context, rebalance, plan);
+}
+
 // What runs on under the same version, but with another document, has to be confirmed too.
 void add_edited(Context& context) {
   for (const model::ItemKey& item : context.dirty.edited_items) {
@@ -194,29 +269,11 @@ void add_edited(Context& context) {
   }
 }
 
-void begin_run(Context& context, CallId call) {
-  const std::uint64_t number = context.next_run++;
-  PendingRun run{.call = call,
-                 .deadline = context.now + context.config.run_timeout,
-                 .restless = context.changed_by_plan,
-                 .statuses_of = {}};
-  for (const auto& [key, nodes] : run.restless) {
-    run.statuses_of.insert(key);
-    context.runs_waiting_for[key].insert(number);
-    context.dirty.statuses.insert(key);
-  }
-  context.runs.emplace(number, std::move(run));
-}
-
 void answer_calls(Context& context) {
   if (context.unplanned_calls.empty()) return;
   add_edited(context);
-  Accepted accepted;
-  for (const auto& [key, observed] : context.instances) {
-    if (observed.refusal) accepted.refused.emplace(key, *observed.refusal);
-  }
   for (const CallId call : context.unplanned_calls) {
-    context.planned_calls.emplace_back(call, accepted);
+    context.accepted_calls.push_back({.call = call, .planned = true});
     begin_run(context, call);
   }
   context.unplanned_calls.clear();
@@ -232,6 +289,7 @@ void await_confirmation(Context& context, const model::InstanceKey& key) {
 void launcher_pass(Context& context) {
   if (!context.settled || !context.dirty.plan) return;
   context.changed_by_plan.clear();
+  if (context.rebalancing.now) rebalance(context);
   plan_until_it_rests(context);
   context.dirty.plan = false;
   // What made us plan may also have changed how much room there is.

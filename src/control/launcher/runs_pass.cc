@@ -1,4 +1,5 @@
 #include "control/launcher/handover.h"
+#include "control/launcher/rebalancing.h"
 #include "control/launcher/status.h"
 #include "control/passes.h"
 
@@ -18,7 +19,7 @@ bool has_gone_from(const Context& context, const model::NodeId& id, const model:
 
 bool has_come_up(const Context& context, const model::InstanceRecord& record) {
   const ObservedNode* node = find_awaited(context, record.place->node);
-  if (node == nullptr) return true;
+  if (node == nullptr || context.networks.troubled.contains(record.key)) return true;
   const auto order = node->told.find(record.key);
   if (order == node->told.end() || node->acted < order->second.number) return false;
   return status_of(context, record.key)->state != model::InstanceState::Activating;
@@ -43,12 +44,23 @@ Finished finish(const Context& context, const PendingRun& run) {
   return finished;
 }
 
-void answer_accepted(Context& context) {
-  for (auto& [call, accepted] : context.planned_calls) {
-    accepted.revision = context.state.revision();
-    context.effects.replies.push_back({call, std::move(accepted)});
+std::map<model::InstanceKey, model::Problem> all_refused(const Context& context) {
+  std::map<model::InstanceKey, model::Problem> refused;
+  for (const auto& [key, observed] : context.instances) {
+    if (observed.network_problem) refused.emplace(key, *observed.network_problem);
+    if (observed.refusal) refused.insert_or_assign(key, *observed.refusal);
   }
-  context.planned_calls.clear();
+  return refused;
+}
+
+void answer_accepted(Context& context) {
+  if (context.accepted_calls.empty()) return;
+  const auto refused = all_refused(context);
+  for (const AcceptedCall& accepted : std::exchange(context.accepted_calls, {})) {
+    Accepted answer{.revision = context.state.revision(), .refused = {}};
+    if (accepted.planned) answer.refused = refused;
+    context.effects.replies.push_back({accepted.call, std::move(answer)});
+  }
 }
 
 void stop_waiting(Context& context, std::uint64_t run, const model::InstanceKey& key) {
@@ -96,8 +108,9 @@ void runs_pass(Context& context) {
   add_overdue_runs(context, finished);
   for (const std::uint64_t number : finished) {
     const PendingRun& run = context.runs.at(number);
-    context.effects.replies.push_back({run.call, finish(context, run)});
+    if (run.call) context.effects.replies.push_back({*run.call, finish(context, run)});
     for (const auto& [key, nodes] : run.restless) stop_waiting(context, number, key);
+    if (context.rebalancing.run == number) rebalance_ended(context, run.statuses_of);
     context.runs.erase(number);
   }
 }

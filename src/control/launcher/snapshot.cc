@@ -54,15 +54,17 @@ placement::NodeView view_of(const Context& context, const model::NodeRecord& rec
     configs.push_back(&config);
   }
   const model::Runtime* primary = model::primary_runtime(node.info);
-  return {.id = record.id,
-          .info = &node.info,
-          .settings = model::settings_for(record.id, node.info.type, configs),
-          .reachability = reachability_of(node.liveness),
-          .cordoned = record.cordoned,
-          .drain = drain_of(record),
-          .ready = primary != nullptr && primary->ready == model::Readiness::Ready,
-          .overloaded = false,
-          .system_usage = system_usage_of(node)};
+  return {
+      .id = record.id,
+      .info = &node.info,
+      .settings = model::settings_for(record.id, node.info.type, configs),
+      .reachability = reachability_of(node.liveness),
+      .cordoned = record.cordoned,
+      .drain = drain_of(record),
+      .ready = primary != nullptr && primary->ready == model::Readiness::Ready,
+      .overloaded = {.cpu = node.load.cpu.is_overloaded(), .ram = node.load.ram.is_overloaded()},
+      .usage = node.usage,
+      .system_usage = system_usage_of(node)};
 }
 
 placement::Snapshot snapshot_of(const Context& context) {

@@ -25,6 +25,11 @@ class Gate {
       const bool preinstalled = status.type == model::ItemType::Component;
       if (!node.told.contains(key) && !preinstalled) occupy(key, status.version, status.runtime);
     }
+    // Its agent may have begun to start it, and has not said so yet.
+    for (const auto& [key, what] : node.revoked) {
+      const bool counted = node.told.contains(key) || node.reported.contains(key);
+      if (!counted) occupy(key, what.version, what.runtime);
+    }
   }
 
   // One that is there already, in another version, goes from its old room to the new one.

@@ -40,6 +40,17 @@ TEST_F(Gate, AStartWaitsForTheRoomThatAnotherIsLeaving) {
   EXPECT_EQ(driver.status_of(key_of("c")), "active");
 }
 
+TEST_F(Gate, AStartWaitsForOneThatWasToldToStopBeforeItsAgentHasSaidAWord) {
+  driver.agent("n1").answers = false;
+  driver.apply({a_service("c").cpu(200), a_deployment("e", {a_run("c").label("left")})});
+  driver.apply({a_service("x").cpu(200), a_deployment("e", {a_run("x").label("left")})});
+  EXPECT_EQ(driver.place_of(key_of("x")), "n1/crun");
+  for (const model::Command& command : driver.commands_to("n1")) EXPECT_TRUE(command.run.empty());
+  driver.agent("n1").answers = true;
+  driver.advance(6s);
+  EXPECT_EQ(driver.status_of(key_of("x")), "active");
+}
+
 TEST_F(Gate, WhatFitsBesideTheLeavingOneStartsAtOnce) {
   driver.agent("n1").stops_slowly = true;
   driver.apply({a_service("c").cpu(200),

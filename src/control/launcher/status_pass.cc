@@ -39,6 +39,11 @@ model::InstanceStatus as_reported(model::InstanceStatus status,
 
 model::InstanceStatus placed_status(const Context& context, const model::InstanceRecord& record,
                                     model::InstanceStatus status) {
+  const auto observed = context.instances.find(record.key);
+  if (observed != context.instances.end() && observed->second.network_problem) {
+    const model::Problem& problem = *observed->second.network_problem;
+    return failed(std::move(status), problem.reason, problem.message);
+  }
   const ObservedNode* node = context.find_node(record.place->node);
   if (node == nullptr || node->liveness == Liveness::Lost) {
     return failed(std::move(status), "NodeLost", record.place->node.value() + " is silent");

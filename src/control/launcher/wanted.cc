@@ -1,6 +1,7 @@
 #include "control/launcher/wanted.h"
 
 #include "base/check.h"
+#include "control/network/network_need.h"
 
 namespace berth::control {
 namespace {
@@ -23,24 +24,35 @@ bool waits_for_source(const Context& context, const model::InstanceRecord& recor
   return !target->told.contains(record.key) && !is_up_on(*target, record.key);
 }
 
+bool waits_for_network(const Context& context, const model::InstanceKey& key) {
+  return context.networks.retiring.contains(key) || context.networks.troubled.contains(key);
+}
+
 std::optional<Told> at_its_place(const Context& context, const model::InstanceRecord& record) {
-  if (waits_for_source(context, record)) return std::nullopt;
-  return Told{.version = record.version,
-              .item_edition = edition_of(context, {record.key.item, record.version}),
-              .image = record.image,
-              .runtime = record.place->runtime,
-              .priority = record.priority};
+  if (waits_for_source(context, record) || waits_for_network(context, record.key)) {
+    return std::nullopt;
+  }
+  return Told{
+      .version = record.version,
+      .item_edition = edition_of(context, {record.key.item, record.version}),
+      .image = record.image,
+      .runtime = record.place->runtime,
+      .priority = record.priority,
+      .network = network_at(context, record.key, record.place->node, record.version, record.image)};
 }
 
 std::optional<Told> where_it_leaves(const Context& context, const model::InstanceRecord& record) {
   const model::Leaving& leaving = *record.leaving;
   const bool known = context.state.durable().items.contains({record.key.item, leaving.version});
-  if (leaving.stop_first || !known) return std::nullopt;
+  const bool must_stop = leaving.stop_first || context.networks.retiring.contains(record.key);
+  if (must_stop || !known) return std::nullopt;
   return Told{.version = leaving.version,
               .item_edition = edition_of(context, {record.key.item, leaving.version}),
               .image = leaving.image,
               .runtime = leaving.place.runtime,
-              .priority = record.priority};
+              .priority = record.priority,
+              .network = network_at(context, record.key, leaving.place.node, leaving.version,
+                                    leaving.image)};
 }
 
 }  // namespace
@@ -68,7 +80,8 @@ model::InstanceSpec spec_of(const Context& context, const model::InstanceKey& ke
           .runtime = told.runtime,
           .priority = told.priority,
           .uid = record->uid,
-          .gid = record->gid};
+          .gid = record->gid,
+          .network = told.network};
 }
 
 }  // namespace berth::control

@@ -48,6 +48,23 @@ class ItemBuilder {
     item_.quotas.state = Bytes{bytes};
     return *this;
   }
+  ItemBuilder& owner(const std::string& owner) { return set(item_.owner, model::OwnerId{owner}); }
+  ItemBuilder& port(std::uint16_t number, model::Protocol protocol = model::Protocol::Tcp) {
+    item_.ports.push_back({number, protocol});
+    return *this;
+  }
+  ItemBuilder& may_reach(const std::string& item, std::uint16_t port) {
+    item_.allowed_connections.push_back({model::ItemId{item}, {port, model::Protocol::Tcp}});
+    return *this;
+  }
+  ItemBuilder& host(const std::string& name) {
+    item_.hosts.push_back(name);
+    return *this;
+  }
+  ItemBuilder& process() {
+    item_.images = {image(model::CommandImage{{"/bin/" + item_.id.value()}})};
+    return *this;
+  }
   ItemBuilder& pinned() { return set(item_.balancing, model::Balancing::Disabled); }
   ItemBuilder& stop_first() { return set(item_.move, model::MovePolicy::StopFirst); }
   ItemBuilder& firmware() {
@@ -143,6 +160,10 @@ class NodeBuilder {
   }
   NodeBuilder& runtime(const std::string& id, model::RuntimeType type) {
     info_.runtimes.push_back({.id = model::RuntimeId{id}, .type = type, .primary = id == "crun"});
+    return *this;
+  }
+  NodeBuilder& address(const std::string& text) {
+    info_.address = model::parse_ipv4(text);
     return *this;
   }
   NodeBuilder& with_firmware() { return runtime("mcu", model::RuntimeType::Firmware); }

@@ -1,5 +1,7 @@
 #include "control/testing/describe.h"
 
+#include <fmt/ranges.h>
+
 namespace berth::control {
 
 std::string describe(const model::InstanceStatus& status) {
@@ -13,6 +15,29 @@ std::string describe(const model::InstanceStatus& status) {
   return text;
 }
 
+namespace {
+
+// "[acme 10.128.0.1 with 192.168.0.2; 10.128.0.2 web; 10.128.0.2 -> 10.128.16.2:80]"
+std::string describe(const model::NodeNetwork& network) {
+  std::vector<std::string> parts;
+  for (const model::ProviderNetwork& one : network.networks) {
+    std::string& part = parts.emplace_back(
+        fmt::format("{} {}", one.owner.value(), model::to_string(one.node_address)));
+    for (const model::Ipv4 peer : one.peers) part += " with " + model::to_string(peer);
+  }
+  for (const model::NamedAddress& named : network.names) {
+    parts.push_back(
+        fmt::format("{} {}", model::to_string(named.address), fmt::join(named.names, " ")));
+  }
+  for (const model::AllowedFlow& flow : network.flows) {
+    parts.push_back(fmt::format("{} -> {}:{}", model::to_string(flow.from),
+                                model::to_string(flow.to), flow.port.number));
+  }
+  return fmt::format("[{}]", fmt::join(parts, "; "));
+}
+
+}  // namespace
+
 std::string describe(const Outgoing& outgoing) {
   const model::Command& command = outgoing.command;
   std::string text = fmt::format("{} <- #{}", outgoing.node.value(), command.number.number);
@@ -21,9 +46,13 @@ std::string describe(const Outgoing& outgoing) {
   for (const model::InstanceSpec& spec : command.run) {
     text += fmt::format(" +{}@{} on {}", model::to_string(spec.key), spec.item.version,
                         spec.runtime.value());
+    if (spec.network) text += " at " + model::to_string(spec.network->address);
   }
   for (const model::InstanceKey& key : command.stop) text += " -" + model::to_string(key);
   for (const model::InstanceKey& key : command.keep) text += " =" + model::to_string(key);
+  const bool says_nothing =
+      !command.network || (!command.base && command.network->networks.empty());
+  if (!says_nothing) text += " " + describe(*command.network);
   return text;
 }
 

@@ -27,6 +27,15 @@ void erase(Durable& disk, const Write& write) {
     case Table::Instances: return erase_named(disk.instances, write.key, text);
     case Table::Groups: return erase_named(disk.groups, write.key, value);
     case Table::FreedUids: return erase_named(disk.freed_uids, write.key, number);
+    case Table::Networks: return erase_named(disk.networks, write.key, value);
+    case Table::NodeAddresses:
+      return erase_named(disk.node_addresses, write.key, [](const auto& key) {
+        return key.first.value() + "/" + key.second.value();
+      });
+    case Table::FreedAddresses:
+      return erase_named(disk.freed_addresses, write.key, [&](const auto& key) {
+        return key.first.value() + "/" + number(key.second);
+      });
     case Table::Counters: return;
   }
 }
@@ -54,6 +63,15 @@ struct Putter {
   }
   void operator()(const model::FreedIdRecord& record) const {
     disk.freed_uids.insert_or_assign(record.sequence, record);
+  }
+  void operator()(const model::NetworkRecord& record) const {
+    disk.networks.insert_or_assign(record.owner, record);
+  }
+  void operator()(const model::NodeAddressRecord& record) const {
+    disk.node_addresses.insert_or_assign({record.owner, record.node}, record);
+  }
+  void operator()(const model::FreedAddressRecord& record) const {
+    disk.freed_addresses.insert_or_assign({record.owner, record.sequence}, record);
   }
   void operator()(const model::CounterRecord& record) const { disk.counters = record; }
 };

@@ -179,7 +179,7 @@ void Driver::check_command(const Outgoing& outgoing) {
   EXPECT_EQ(outgoing.connection, connections_[outgoing.node]) << "sent into an old stream";
   const auto [last, is_first] = last_numbers_.try_emplace(outgoing.node, command.number);
   EXPECT_LE(last->second, command.number);
-  const bool changes_something = !command.run.empty() || !command.stop.empty();
+  const bool changes_something = !command.run.empty() || !command.stop.empty() || command.network;
   if (command.base && changes_something) {
     EXPECT_FALSE(is_first);
     EXPECT_EQ(*command.base, last->second);

@@ -58,6 +58,7 @@ void FakeAgent::lose_everything() {
   statuses.clear();
   wanted_.clear();
   acted = {};
+  network.reset();
   revision_ = 0;
   clear_changes();
 }
@@ -78,6 +79,7 @@ void FakeAgent::clear_changes() {
 
 void FakeAgent::carry_out(const model::Command& command) {
   acted = command.number;
+  if (command.network) network = command.network;
   std::set<model::InstanceKey> unwanted(command.stop.begin(), command.stop.end());
   if (!command.base) {
     for (const auto& [key, spec] : wanted_) unwanted.insert(key);

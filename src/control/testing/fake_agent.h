@@ -21,8 +21,12 @@ class FakeAgent {
   std::optional<model::Usage> usage;
   model::CommandNumber acted;
   std::map<model::InstanceKey, model::ReportedStatus> statuses;
-  std::map<model::InstanceKey, int> starts;  // how often each was started
-  bool answers = true;                       // by itself; else only when the test says so
+  std::optional<model::NodeNetwork> network;  // as it was last told
+  std::map<model::InstanceKey, int> starts;   // how often each was started
+  // What it runs, as it was told.
+  const std::map<model::InstanceKey, model::InstanceSpec>& wanted() const { return wanted_; }
+
+  bool answers = true;         // by itself; else only when the test says so
   bool starts_slowly = false;  // what it starts stays activating until the test says otherwise
   bool stops_slowly = false;   // what it stops stays listed until the test says otherwise
 

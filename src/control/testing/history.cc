@@ -44,7 +44,17 @@ model::Item History::an_item() {
   if (chance(20)) item.stop_first();
   if (chance(20)) item.shared("camera");
   if (chance(20)) item.env("mode", a_version());
+  if (!is_component(id)) draw_connections(item);
   return item;
+}
+
+// Few owners and names, so that they get in each other's way.
+void History::draw_connections(ItemBuilder& item) {
+  if (chance(40)) item.owner(chance(50) ? "acme" : "beta");
+  if (chance(40)) item.port(80);
+  if (chance(30)) item.may_reach(an_item_id(), chance(80) ? 80 : 81);
+  if (chance(15)) item.host(chance(50) ? "shop.local" : an_item_id());
+  if (chance(10)) item.process();
 }
 
 model::RunRequest History::a_request() {
@@ -73,6 +83,7 @@ Event History::an_apply() {
     if (chance(60)) labels.insert("edge");
     call.documents.push_back(labels_of(a_node_id().value(), labels));
   }
+  if (chance(15)) call.documents.push_back(a_config_of_thresholds());
   return call;
 }
 
@@ -87,8 +98,24 @@ Event History::a_deletion() {
   }
 }
 
+model::NodeConfig History::a_config_of_thresholds() {
+  model::NodeConfig config;
+  config.name = "thresholds";
+  config.thresholds.emplace();
+  const auto max = static_cast<std::uint32_t>(random_.between(4, 9) * 10);
+  config.thresholds->cpu = model::ThresholdRule{
+      .min = chance(30) ? max : max - 10,
+      .max = max,
+      .timeout = chance(30) ? Duration{} : Duration{random_.between(1, 5) * 1s}};
+  return config;
+}
+
 Event History::a_call() {
   const auto dice = random_.below(10);
+  if (chance(10)) {
+    return RebalanceCall{++last_call_,
+                         chance(30) ? RebalanceScope::Everything : RebalanceScope::Overloaded};
+  }
   if (dice < 6 || last_call_ == 0) return an_apply();
   if (dice < 8) return a_deletion();
   if (dice == 8 && chance(40)) {
@@ -104,6 +131,8 @@ Event History::a_call() {
 model::NodeInfo History::a_random_node() {
   NodeBuilder info = a_node().cpu(random_.between(4, 12) * 100).with_firmware();
   if (chance(50)) info.runtime("runc", model::RuntimeType::Runc);
+  if (chance(30)) info.runtime("process", model::RuntimeType::Process);
+  if (chance(80)) info.address("192.168.0." + std::to_string(random_.between(1, 9)));
   if (chance(60)) info.shared("camera", static_cast<std::uint32_t>(random_.between(1, 2)));
   if (chance(10)) info.ready("crun", model::Readiness::NotReady);
   if (chance(10)) info.ready("mcu", model::Readiness::Unknown);

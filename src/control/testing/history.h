@@ -62,7 +62,11 @@ class History {
 
   model::Item an_item();
 
+  void draw_connections(ItemBuilder& item);
+
   model::RunRequest a_request();
+
+  model::NodeConfig a_config_of_thresholds();
 
   Event an_apply();
 
@@ -74,7 +78,7 @@ class History {
 
   model::NodeInfo a_random_node();
 
-  model::Usage a_usage() { return {Dmips{random_.between(0, 6) * 100}, Bytes{}}; }
+  model::Usage a_usage() { return {Dmips{random_.between(0, 9) * 100}, Bytes{}}; }
 
   void change_truth(FakeAgent& agent);
 

@@ -17,6 +17,7 @@ void list_documents(const Services& services, const v1::ListDocumentsRequest& re
                     const CallPtr& call);
 void delete_document(const Services& services, const v1::DeleteRequest& request,
                      const CallPtr& call);
+void rebalance(const Services& services, const v1::RebalanceRequest& request, const CallPtr& call);
 
 // Instances.
 void list_instances(const Services& services, const v1::ListInstancesRequest& request,

@@ -46,7 +46,8 @@ Asked asked_by(const model::Manifest& documents) {
   return asked;
 }
 
-// One apply call on its way. What it tells goes through the hub, so that it comes in order.
+// One apply or rebalance call on its way. What it tells goes through the hub, so that it comes in
+// order.
 class ApplyRun : public std::enable_shared_from_this<ApplyRun> {
  public:
   ApplyRun(const Services& services, CallPtr call, bool wait)
@@ -59,6 +60,14 @@ class ApplyRun : public std::enable_shared_from_this<ApplyRun> {
         [self = shared_from_this(), files = std::move(files), if_revision](model::Manifest stored) {
           self->parse(files, stored, if_revision);
         });
+  }
+
+  void rebalance(control::RebalanceScope scope) {
+    services_.loop.call(
+        [scope](control::CallId id) {
+          return control::RebalanceCall{id, scope};
+        },
+        [self = shared_from_this()](const Loop::Answer& answer) { return self->take(answer); });
   }
 
  private:
@@ -97,6 +106,9 @@ class ApplyRun : public std::enable_shared_from_this<ApplyRun> {
 
   void tell_accepted(const control::Controller& controller, const control::Accepted& accepted) {
     std::vector<InstanceView> views = instances_of(controller, asked_);
+    for (const InstanceView& moved : instances_of(controller, accepted.moved)) {
+      views.push_back(moved);
+    }
     std::vector<model::InstanceKey> keys;
     for (const InstanceView& view : views) keys.push_back(view.status.key);
     services_.hub.in_order([self = shared_from_this(), accepted, keys] {
@@ -141,10 +153,7 @@ Result<placement::Mode> mode_of(const v1::PlanRequest& request) {
   if (request.full() && !request.rebalance()) return invalid_input("full belongs to rebalance");
   if (request.replan()) return placement::Mode::Replan;
   if (!request.rebalance()) return placement::Mode::Run;
-  if (request.full()) return placement::Mode::RebalanceFull;
-  return Error{Code::Internal,
-               "rebalancing with as few moves as possible is not part of this version; ask for "
-               "full"};
+  return request.full() ? placement::Mode::RebalanceFull : placement::Mode::RebalanceMinimal;
 }
 
 Result<std::string> planned(Cluster cluster, const v1::PlanRequest& request) {
@@ -231,6 +240,13 @@ void apply(const Services& services, const v1::ApplyRequest& request, const Call
   std::make_shared<ApplyRun>(services, call, request.wait())
       ->start(files_of(request.files()),
               request.has_if_revision() ? std::optional(request.if_revision()) : std::nullopt);
+}
+
+void rebalance(const Services& services, const v1::RebalanceRequest& request, const CallPtr& call) {
+  if (const auto trouble = services.loop.trouble()) return call->fail(refusal_for(*trouble));
+  std::make_shared<ApplyRun>(services, call, request.wait())
+      ->rebalance(request.full() ? control::RebalanceScope::Everything
+                                 : control::RebalanceScope::Overloaded);
 }
 
 void plan(const Services& services, const v1::PlanRequest& request, const CallPtr& call) {

@@ -1,8 +1,10 @@
 #include "controld/api/messages.h"
 
+#include <algorithm>
 #include <chrono>
 
 #include "codec/wire.h"
+#include "placement/relief_text.h"
 
 namespace berth::controld::api {
 namespace {
@@ -14,6 +16,39 @@ v1::Runtime to_message(const model::Runtime& runtime) {
   message.set_ready(std::string(model::to_string(runtime.ready)));
   message.set_primary(runtime.primary);
   message.set_message(runtime.message);
+  return message;
+}
+
+std::int64_t milliseconds(Duration duration) {
+  return std::chrono::duration_cast<std::chrono::milliseconds>(duration).count();
+}
+
+v1::Load to_message(const control::ResourceLoad& load, const model::ThresholdRule& rule,
+                    Time seen_at) {
+  v1::Load message;
+  message.set_state(std::string(control::to_string(load.state)));
+  const bool is_normal = load.state == control::LoadState::Normal;
+  message.set_for_ms(is_normal ? 0 : milliseconds(std::max(seen_at - load.since, Duration{})));
+  message.set_min(rule.min);
+  message.set_max(rule.max);
+  message.set_timeout_ms(milliseconds(rule.timeout));
+  return message;
+}
+
+v1::Relief to_message(const placement::Relief& relief) {
+  v1::Relief message;
+  message.set_node(relief.node.value());
+  *message.mutable_capacity() = codec::to_wire(relief.capacity);
+  *message.mutable_before() = codec::to_wire(relief.before);
+  *message.mutable_planned() = codec::to_wire(relief.planned);
+  *message.mutable_goal() = codec::to_wire(relief.goal);
+  message.set_cpu_overloaded(relief.overloaded.cpu);
+  message.set_ram_overloaded(relief.overloaded.ram);
+  for (const auto& key : relief.leaving) *message.add_leaving() = codec::to_wire(key);
+  if (relief.unrelieved) {
+    message.mutable_problem()->set_reason(std::string(model::to_string(*relief.unrelieved)));
+    message.mutable_problem()->set_message(placement::why_text(relief));
+  }
   return message;
 }
 
@@ -47,6 +82,8 @@ v1::Instance to_message(const InstanceView& view) {
   message.set_gid(view.gid);
   message.set_type(std::string(model::to_string(view.type)));
   message.set_gone(view.gone);
+  if (view.address) message.set_address(model::to_string(*view.address));
+  message.mutable_names()->Add(view.names.begin(), view.names.end());
   return message;
 }
 
@@ -56,8 +93,7 @@ v1::Node to_message(const NodeView& view) {
   message.set_type(view.info.type);
   message.set_state(std::string(model::to_string(view.info.state)));
   message.set_liveness(std::string(control::to_string(view.liveness)));
-  message.set_silent_for_ms(
-      std::chrono::duration_cast<std::chrono::milliseconds>(view.silent_for).count());
+  message.set_silent_for_ms(milliseconds(view.silent_for));
   message.set_cordoned(view.cordoned);
   message.set_draining(view.draining);
   *message.mutable_capacity() = codec::to_wire(view.info.capacity);
@@ -72,6 +108,9 @@ v1::Node to_message(const NodeView& view) {
     added = to_message(runtime);
     added.set_primary(&runtime == primary);
   }
+  const model::Thresholds& rules = view.settings.thresholds;
+  if (rules.cpu) *message.mutable_cpu_load() = to_message(view.cpu_load, *rules.cpu, view.seen_at);
+  if (rules.ram) *message.mutable_ram_load() = to_message(view.ram_load, *rules.ram, view.seen_at);
   message.set_instances(view.instances);
   message.set_services(view.services);
   message.set_gone(view.gone);
@@ -95,6 +134,9 @@ v1::Accepted to_message(const control::Accepted& accepted) {
     v1::Refused& refused = *message.add_refused();
     *refused.mutable_key() = codec::to_wire(key);
     *refused.mutable_problem() = codec::to_wire(problem);
+  }
+  for (const placement::Relief& relief : accepted.relief) {
+    *message.add_relief() = to_message(relief);
   }
   return message;
 }

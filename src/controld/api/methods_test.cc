@@ -72,6 +72,7 @@ TEST(Routes, LeadToCalls) {
   EXPECT_EQ(routed("GET", "/v1/items/web@1"), (Routing{"ListDocuments", {{"name", "web@1"}}}));
   EXPECT_EQ(routed("DELETE", "/v1/nodes/n1"), (Routing{"ForgetNode", {{"node", "n1"}}}));
   EXPECT_EQ(routed("POST", "/v1/nodes/n1/drain"), (Routing{"Drain", {{"node", "n1"}}}));
+  EXPECT_EQ(routed("POST", "/v1/rebalance"), (Routing{"Rebalance", {}}));
 }
 
 TEST(Routes, InstancesMayHaveSlashes) {

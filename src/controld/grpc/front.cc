@@ -267,6 +267,10 @@ class Front final : public v1::Berth::CallbackService {
                          v1::Revision* response) override {
     return unary("Uncordon", context, request, response);
   }
+  WriteReactor<v1::ApplyEvent>* Rebalance(Context* context,
+                                          const v1::RebalanceRequest* request) override {
+    return stream<v1::ApplyEvent>("Rebalance", context, request);
+  }
   UnaryReactor* Drain(Context* context, const v1::DrainRequest* request,
                       v1::Revision* response) override {
     return unary("Drain", context, request, response);

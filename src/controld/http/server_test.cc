@@ -152,6 +152,23 @@ TEST(HttpFront, CordonsDrainsAndDeletes) {
   EXPECT_THAT(plane.get("/v1/items"), HasSubstr(R"("documents":[])"));
 }
 
+TEST(HttpFront, ARebalanceIsAnsweredLikeAnApply) {
+  Plane plane;
+  plane.add_node("n1");
+  const std::string answer = plane.post("/v1/rebalance", R"({"wait":true})");
+  EXPECT_THAT(answer, HasSubstr("accepted"));
+  EXPECT_THAT(answer, HasSubstr("finished"));
+}
+
+TEST(HttpFront, ANodeTellsWhereItStandsWithItsThresholds) {
+  Plane plane;
+  plane.add_node("n1");
+  EXPECT_THAT(plane.get("/v1/nodes/n1"), Not(HasSubstr("cpuLoad")));
+  plane.post("/v1/apply", files("apiVersion: berth/v1\nkind: NodeConfig\nmetadata: {name: t}\n"
+                                "spec: {thresholds: {cpu: {}}}\n"));
+  EXPECT_THAT(plane.get("/v1/nodes/n1"), HasSubstr(R"("cpuLoad":{"state":"normal")"));
+}
+
 TEST(HttpFront, LogsNeedANodeThatIsConnected) {
   Plane plane;
   plane.post("/v1/apply", files(kItem + kDeployment));

@@ -24,6 +24,9 @@ RequestList displace_round(Board& board, const RequestList& refused);
 // The last word: what may stay for the time being.
 void stay_round(Board& board);
 
+// Of a minimal rebalance, when everybody has a place: as few as possible leave overloaded nodes.
+void relieve_round(Board& board);
+
 RequestList all_requests(const Board& board);
 
 }  // namespace berth::placement

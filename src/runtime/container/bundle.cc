@@ -207,6 +207,10 @@ std::string linux_of(const Container& container) {
   for (const char* type : {"pid", "ipc", "uts", "mount"}) {
     namespaces.push_back(object({{"type", text(type)}}));
   }
+  if (!container.network_namespace.empty()) {
+    namespaces.push_back(
+        object({{"type", text("network")}, {"path", text(container.network_namespace.string())}}));
+  }
   return object({{"cgroupsPath", text(container.cgroup)},
                  {"namespaces", list(namespaces)},
                  {"resources", resources_of(container.limits)},

@@ -34,13 +34,14 @@ struct Container {
   shim::User user;
   std::string hostname;
   std::string cgroup;
+  std::filesystem::path network_namespace;  // empty: that of the machine
   std::vector<Mount> mounts;
   ContainerLimits limits;
 };
 
 // A container that can do little beyond what its program needs: its root is read-only, it has no
 // capability and gains none, system calls that no service needs are refused, and it sees no process
-// but its own. It shares the network of the machine: networks of instances come with a later step.
+// but its own.
 std::string to_oci_config(const Container& container);
 
 // What the item's quotas mean here. A quota in DMIPS is a share of the machine's cores.

@@ -84,10 +84,18 @@ Result<void> make_probe_bundle(const std::filesystem::path& bundle,
 }
 
 // What programs expect to find about the machine whose network they share.
-void add_network_files(std::vector<Mount>& mounts) {
+void add_files_of_machine(std::vector<Mount>& mounts) {
   for (const char* file : {"/etc/hosts", "/etc/resolv.conf"}) {
     if (::access(file, R_OK) == 0) mounts.push_back({file, file, true});
   }
+}
+
+std::string resolver_text(model::Ipv4 name_server) {
+  return "nameserver " + to_string(name_server) + "\n";
+}
+
+std::string hosts_text(model::Ipv4 address, const std::string& hostname) {
+  return fmt::format("127.0.0.1 localhost\n{} {}\n", to_string(address), hostname);
 }
 
 }  // namespace
@@ -158,9 +166,11 @@ std::string ContainerRuntime::try_it(const std::string& program) const {
 // --- Runs ----------------------------------------------------------------------------------------
 
 Started<void> ContainerRuntime::start(const model::InstanceSpec& spec, const model::RunId& run) {
-  return supervisor_.start(
+  auto started = supervisor_.start(
       {spec.key, run, spec.item.type, spec.item.version},
       [&](const RunDirectory& directory) { return prepare(spec, run, directory); });
+  if (!started && config_.networks != nullptr) config_.networks->release(spec.key);
+  return started;
 }
 
 Started<shim::Launch> ContainerRuntime::prepare(const model::InstanceSpec& spec,
@@ -199,11 +209,38 @@ Started<shim::Launch> ContainerRuntime::prepare(const model::InstanceSpec& spec,
       .limits = limits_of(spec.item, config_.dmips_per_core)};
   container.args.insert(container.args.end(), spec.item.args.begin(), spec.item.args.end());
   if (container.args.empty()) return problem("ImageInvalid", "the image does not say what to run");
-  add_network_files(container.mounts);
+  if (const auto joined = join_network(spec, directory, container); !joined) {
+    return tl::unexpected(joined.error());
+  }
   if (const auto written = directory.write("config.json", to_oci_config(container)); !written) {
     return problem("StorageFailed", written.error().message);
   }
   return launch;
+}
+
+Started<void> ContainerRuntime::join_network(const model::InstanceSpec& spec,
+                                             const RunDirectory& directory, Container& container) {
+  if (!spec.network) {
+    add_files_of_machine(container.mounts);
+    return {};
+  }
+  if (config_.networks == nullptr) {
+    return problem("NetworkFailed", "this node has no networks for instances; its log says why");
+  }
+  const auto joined = config_.networks->attach(spec.key, *spec.network);
+  if (!joined) return tl::unexpected(joined.error());
+  container.network_namespace = joined->network_namespace;
+  const std::pair<const char*, std::string> files[] = {
+      {"resolv.conf", resolver_text(joined->name_server)},
+      {"hosts", hosts_text(joined->address, container.hostname)}};
+  for (const auto& [name, content] : files) {
+    const std::filesystem::path path = directory.path() / name;
+    if (!directory.write(name, content) || ::chmod(path.c_str(), 0644) != 0) {
+      return problem("StorageFailed", "cannot write " + path.string());
+    }
+    container.mounts.push_back({path, std::string("/etc/") + name, true});
+  }
+  return {};
 }
 
 shim::Launch ContainerRuntime::launch_of(const std::string& container) const {
@@ -219,6 +256,7 @@ void ContainerRuntime::stop(const model::InstanceKey& key, const model::RunId& r
 
 void ContainerRuntime::forget(const model::InstanceKey& key, const model::RunId& run) {
   supervisor_.forget(key, run);
+  if (config_.networks != nullptr) config_.networks->release(key);
 }
 
 // The mark comes first: who stops a container that has it lets it go on, to hear of its end.

@@ -3,6 +3,7 @@
 #include <mutex>
 #include <string>
 
+#include "runtime/container/bundle.h"
 #include "runtime/container/image_cache.h"
 #include "runtime/runtime.h"
 #include "runtime/runtimes.h"
@@ -35,6 +36,8 @@ class ContainerRuntime final : public Runtime {
  private:
   Started<shim::Launch> prepare(const model::InstanceSpec& spec, const model::RunId& run,
                                 const RunDirectory& directory);
+  Started<void> join_network(const model::InstanceSpec& spec, const RunDirectory& directory,
+                             Container& container);
   shim::Launch launch_of(const std::string& container) const;
   Result<void> order(const model::InstanceKey& key, const std::string& verb);
   std::string why_not_ready() const;

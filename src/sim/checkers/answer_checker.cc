@@ -27,6 +27,7 @@ class AnswerChecker : public Checker {
     if (const auto* call = std::get_if<control::DeleteCall>(&event)) ask(call->call, false);
     if (const auto* call = std::get_if<control::CordonCall>(&event)) ask(call->call, false);
     if (const auto* call = std::get_if<control::DrainCall>(&event)) ask(call->call, false);
+    if (const auto* call = std::get_if<control::RebalanceCall>(&event)) ask_in_turn(call->call);
     if (const auto* call = std::get_if<control::ForgetNodeCall>(&event)) ask(call->call, false);
   }
 
@@ -38,7 +39,10 @@ class AnswerChecker : public Checker {
     const auto asked = asked_.find(reply.call);
     if (asked == asked_.end()) return violate(reply.call, "answered twice, or never asked");
     const bool accepted = std::holds_alternative<control::Accepted>(reply.answer);
-    if (accepted) accepted_[reply.call] = {world_.now(), asked->second.is_apply};
+    if (accepted) {
+      accepted_[reply.call] = asked->second;
+      accepted_[reply.call].when = world_.now();
+    }
     asked_.erase(asked);
   }
 
@@ -46,7 +50,7 @@ class AnswerChecker : public Checker {
     if (world_.controller() == nullptr) return;
     for (const auto& [call, ask] : asked_) {
       const Time since = std::max(ask.when, world_.controller_calm_since());
-      if (world_.now() - since > kPatience) violate(call, "not answered");
+      if (world_.now() - since > ask.patience) violate(call, "not answered");
     }
     const Duration longest = control::Config{}.run_timeout + kPatience;
     for (const auto& [call, ask] : accepted_) {
@@ -60,9 +64,18 @@ class AnswerChecker : public Checker {
   struct Ask {
     Time when;
     bool is_apply = false;
+    Duration patience = kPatience;
   };
 
   void ask(control::CallId call, bool is_apply) { asked_[call] = {world_.now(), is_apply}; }
+
+  // Rebalances wait for those before them, until what these moved has been measured.
+  void ask_in_turn(control::CallId call) {
+    const control::Config config;
+    const auto turns = static_cast<int>(config.rebalances_max) + 1;
+    asked_[call] = {world_.now(), true,
+                    kPatience + turns * (config.run_timeout + config.usage_window)};
+  }
 
   void violate(control::CallId call, const char* what) {
     violate_("answer", fmt::format("call {}: {}", call, what));

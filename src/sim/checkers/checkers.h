@@ -15,6 +15,9 @@ using CheckerPtr = std::unique_ptr<Checker>;
 CheckerPtr capacity_checker(const World& world, Violate violate);
 // A uid, a gid and a unit of a shared resource have one holder, an instance one place.
 CheckerPtr single_owner_checker(const World& world, Violate violate);
+// An address has one holder, who keeps it while it lives; nothing is started without its network,
+// and at rest every node has exactly the networks that what is placed makes necessary.
+CheckerPtr network_checker(const World& world, Violate violate);
 // An instance runs at most once on reachable nodes, beyond the hand-over.
 CheckerPtr single_copy_checker(const World& world, Violate violate);
 // What is loaded after a crash is what was in memory at the last durable step.

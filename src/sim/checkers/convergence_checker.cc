@@ -30,6 +30,7 @@ class Comparison {
     }
     compare_statuses();
     compare_nodes();
+    compare_loads();
     return std::move(complaints_);
   }
 
@@ -141,6 +142,20 @@ class Comparison {
     for (const auto& [key, node] : running_) {
       if (!found.contains({key, node}))
         complain("{} does not run on {}", to_string(key), node.value());
+    }
+  }
+
+  void compare_loads() {
+    if (world_.controller()->is_rebalancing()) complain("a rebalance is on its way");
+    for (const auto& [id, node] : world_.controller()->nodes()) {
+      for (const control::ResourceLoad& load : {node.load.cpu, node.load.ram}) {
+        const bool changes =
+            load.state == control::LoadState::Above || load.state == control::LoadState::Below;
+        if (changes) complain("{} is {} its threshold", id.value(), to_string(load.state));
+      }
+      if (node.load.is_overloaded() && !node.load.attempt) {
+        complain("{} is overloaded, and nothing was attempted", id.value());
+      }
     }
   }
 

@@ -1,0 +1,302 @@
+#include "cli/change.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <chrono>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <ostream>
+#include <set>
+
+#include "cli/figures.h"
+#include "cli/flags.h"
+#include "cli/interruption.h"
+#include "cli/live_table.h"
+#include "cli/objects.h"
+#include "cli/terminal.h"
+#include "cli/views.h"
+#include "placement/relief_text.h"
+
+namespace berth::cli {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+// What the control plane has said about the documents so far.
+class Progress {
+ public:
+  // Whether something is new.
+  bool take(const v1::ApplyEvent& event) {
+    if (event.has_accepted()) return take(event.accepted());
+    if (event.has_status()) return put(event.status());
+    finished_ = true;
+    timed_out_ = event.finished().timed_out();
+    for (const v1::Instance& instance : event.finished().instances()) put(instance);
+    return true;
+  }
+
+  bool accepted() const { return accepted_; }
+  bool finished() const { return finished_; }
+  bool timed_out() const { return timed_out_; }
+  const v1::Accepted& answer() const { return answer_; }
+
+  std::vector<v1::Instance> rows() const {
+    std::vector<v1::Instance> rows;
+    for (const auto& [key, instance] : instances_) rows.push_back(instance);
+    return rows;
+  }
+
+  bool has_failed() const {
+    for (const auto& [key, instance] : instances_) {
+      if (instance.state() == v1::FAILED && !refused_.contains(key)) return true;
+    }
+    return false;
+  }
+  std::size_t refused() const { return refused_.size(); }
+  std::size_t unrelieved() const {
+    return static_cast<std::size_t>(std::ranges::count_if(
+        answer_.relief(), [](const v1::Relief& relief) { return relief.has_problem(); }));
+  }
+
+ private:
+  bool take(const v1::Accepted& accepted) {
+    accepted_ = true;
+    answer_ = accepted;
+    for (const v1::InstanceKey& key : accepted.instances()) {
+      v1::Instance& instance = instances_[key_of(key)];
+      *instance.mutable_key() = key;  // its state is not known yet
+    }
+    for (const v1::Refused& refused : accepted.refused()) {
+      const model::InstanceKey key = key_of(refused.key());
+      if (!is_ours(key)) continue;
+      refused_.insert(key);
+      *instances_[key].mutable_key() = refused.key();
+      *instances_[key].mutable_problem() = refused.problem();
+      instances_[key].set_state(v1::FAILED);
+    }
+    return true;
+  }
+
+  // Instances that others asked for are none of our business.
+  bool put(const v1::Instance& instance) {
+    const model::InstanceKey key = key_of(instance.key());
+    if (!is_ours(key)) return false;
+    if (instance.state() != v1::FAILED) refused_.erase(key);
+    const v1::Instance before = std::exchange(instances_[key], instance);
+    if (instance.gone()) instances_.erase(key);
+    return instance.gone() || looks_different(before, instance);
+  }
+
+  bool is_ours(const model::InstanceKey& key) const {
+    return answer_.instances_size() == 0 || instances_.contains(key);
+  }
+
+  static bool looks_different(const v1::Instance& a, const v1::Instance& b) {
+    return state_text(a) != state_text(b) || a.place().node() != b.place().node() ||
+           a.problem().message() != b.problem().message();
+  }
+
+  v1::Accepted answer_;
+  std::map<model::InstanceKey, v1::Instance> instances_;
+  std::set<model::InstanceKey> refused_;
+  bool accepted_ = false;
+  bool finished_ = false;
+  bool timed_out_ = false;
+};
+
+model::Usage usage_of(const v1::Usage& usage) { return {Dmips(usage.cpu()), Bytes(usage.ram())}; }
+
+// "n1: cpu 92.0 % -> 71.5 %, min 75.0 %; web/vehicle/0 leaves"
+std::string relief_line(const v1::Relief& message) {
+  const placement::Relief relief{
+      .node = model::NodeId(message.node()),
+      .overloaded = {.cpu = message.cpu_overloaded(), .ram = message.ram_overloaded()},
+      .capacity = usage_of(message.capacity()),
+      .before = usage_of(message.before()),
+      .planned = usage_of(message.planned()),
+      .goal = usage_of(message.goal()),
+      .leaving = {},
+      .unrelieved = std::nullopt,
+      .detail = {}};
+  const std::string end = message.has_problem() ? "not relieved: " + message.problem().message()
+                                                : fmt::format("{} leaving", message.leaving_size());
+  return printable(fmt::format("{}: {}; {}", message.node(), usage_text(relief), end)) + "\n";
+}
+
+Json relief_json(const v1::Accepted& accepted) {
+  Json list = Json::array();
+  for (const v1::Relief& relief : accepted.relief()) {
+    Json leaving = Json::array();
+    for (const v1::InstanceKey& key : relief.leaving()) leaving.push_back(to_string(key_of(key)));
+    list.push_back({{"node", relief.node()},
+                    {"leaving", leaving},
+                    {"reason", relief.problem().reason()},
+                    {"message", relief.problem().message()}});
+  }
+  return list;
+}
+
+// What people see while they wait: a table that is drawn again and again, or a line per change.
+class Display {
+ public:
+  Display(const ChangeFlags& flags, Console& console)
+      : console_(console), canvas_(console.out), silent_(!is_for_people(flags)) {}
+
+  void changed(const v1::ApplyEvent& event, const Progress& progress) {
+    if (event.has_accepted()) show_answer(event.accepted(), progress);
+    if (silent_) return;
+    if (console_.live) return draw(progress);
+    if (event.has_status()) console_.out << instance_line(event.status(), console_.out_style);
+    console_.out.flush();
+  }
+
+  void tick(const Progress& progress) {
+    ++tick_;
+    if (console_.live && !silent_ && progress.accepted()) draw(progress);
+  }
+
+ private:
+  static bool is_for_people(const ChangeFlags& flags) {
+    return !flags.no_wait && (flags.output == "table" || flags.output == "wide");
+  }
+
+  void show_answer(const v1::Accepted& accepted, const Progress& progress) {
+    for (const std::string& warning : accepted.warnings()) {
+      console_.err << printable(warning) << '\n';
+    }
+    const std::size_t others =
+        static_cast<std::size_t>(accepted.refused_size()) - progress.refused();
+    if (others > 0) {
+      console_.err << fmt::format(
+          "{} of other deployments cannot be placed; see berth get instances.\n",
+          counted(others, "instance"));
+    }
+    if (silent_) return;
+    console_.out << fmt::format("Accepted as revision {}.\n", accepted.revision());
+    for (const v1::Relief& relief : accepted.relief()) console_.out << relief_line(relief);
+    if (console_.live) return;
+    for (const v1::Instance& row : progress.rows()) {
+      if (row.state() == v1::FAILED) console_.out << instance_line(row, console_.out_style);
+    }
+  }
+
+  void draw(const Progress& progress) {
+    const TerminalSize size = terminal_size(STDOUT_FILENO);
+    const std::vector<v1::Instance> rows = progress.rows();
+    canvas_.draw(
+        live_table({.rows = rows, .size = size, .tick = tick_, .style = console_.out_style}), size);
+  }
+
+  Console& console_;
+  Canvas canvas_;
+  bool silent_;
+  std::uint64_t tick_ = 0;
+};
+
+// What everything has come to, in the form that was asked for.
+void print_end(const ChangeFlags& flags, const Progress& progress, Console& console) {
+  const std::vector<v1::Instance> rows = progress.rows();
+  if (flags.output == "json" || flags.output == "yaml") {
+    Json list = Json::array();
+    for (const v1::Instance& row : rows) list.push_back(json_of(row));
+    const Json answer{{"revision", progress.answer().revision()},
+                      {"refused", progress.refused()},
+                      {"timedOut", progress.timed_out()},
+                      {"instances", list},
+                      {"relief", relief_json(progress.answer())}};
+    console.out << (flags.output == "json" ? json_text(answer) : yaml_text(answer));
+  } else if (flags.output == "name") {
+    for (const v1::Instance& row : rows) console.out << "instance/" << name_of(row) << '\n';
+  } else if (flags.no_wait) {
+    console.out << fmt::format("Accepted as revision {}: {}\n", progress.answer().revision(),
+                               counted(rows.size(), "instance"));
+    for (const v1::Relief& relief : progress.answer().relief()) console.out << relief_line(relief);
+    for (const v1::Instance& row : rows) {
+      if (row.state() == v1::FAILED) console.out << "  " << instance_line(row, console.out_style);
+    }
+  } else if (rows.empty() && flags.when_nothing_changes != nullptr) {
+    console.out << flags.when_nothing_changes << '\n';
+  } else if (!console.live) {
+    console.out << count_of_states(rows) << '\n';
+  }
+}
+
+Result<ExitCode> interrupted(const Progress& progress, Console& console) {
+  if (progress.accepted()) {
+    console.err << fmt::format(
+        "\nInterrupted. Revision {} is accepted and goes on without you; berth get instances shows "
+        "how far it is.\n",
+        progress.answer().revision());
+  } else {
+    console.err << "\nInterrupted before the answer came: berth get events tells whether it was "
+                   "accepted.\n";
+  }
+  return ExitCode::Interrupted;
+}
+
+ExitCode exit_code_of(const Progress& progress, Console& console) {
+  if (progress.refused() > 0) {
+    console.err << fmt::format("{} could not be placed; berth why INSTANCE tells why.\n",
+                               counted(progress.refused(), "instance"));
+    return ExitCode::NotEverythingPlaced;
+  }
+  if (progress.unrelieved() > 0) {
+    console.err << counted(progress.unrelieved(), "overloaded node") << " cannot be relieved.\n";
+    return ExitCode::NotEverythingPlaced;
+  }
+  if (progress.timed_out()) {
+    console.err << "Not everything came to rest in time; it goes on. berth get instances shows how "
+                   "far it is.\n";
+    return ExitCode::Timeout;
+  }
+  return progress.has_failed() ? ExitCode::OtherError : ExitCode::Done;
+}
+
+}  // namespace
+
+void declare_change_flags(CLI::App& verb, ChangeFlags& flags) {
+  verb.add_flag("--no-wait", flags.no_wait, "Do not wait until everything is in place")
+      ->envname("BERTH_NO_WAIT");
+  add_duration(verb, "--timeout", flags.timeout,
+               "Stop waiting after this; what was accepted goes on")
+      ->envname("BERTH_TIMEOUT");
+  add_output_flag(verb, flags.output);
+}
+
+Result<ExitCode> run_change(const client::Client& client, const client::Request& request,
+                            const ChangeFlags& flags, Console& console) {
+  const Interruption interruption;
+  const auto deadline = flags.timeout ? Clock::now() + *flags.timeout : Clock::time_point::max();
+  Progress progress;
+  Display display(flags, console);
+  bool late = false;
+  const auto on_event = [&](const v1::ApplyEvent& event) {
+    if (progress.take(event)) display.changed(event, progress);
+    return !progress.finished() && !(flags.no_wait && progress.accepted());
+  };
+  const auto on_tick = [&] {
+    display.tick(progress);
+    late = Clock::now() >= deadline;
+    return !late && !interruption.requested();
+  };
+  const Result<void> ended = client::stream<v1::ApplyEvent>(client, request, on_event, on_tick);
+  if (interruption.requested()) return interrupted(progress, console);
+  if (!ended && !progress.accepted()) return ended.error();
+  if (late) {
+    print_end(flags, progress, console);
+    console.err << "Not everything came to rest in time; what was accepted goes on.\n";
+    return ExitCode::Timeout;
+  }
+  if (!progress.finished() && !flags.no_wait) {
+    return Error{Code::Unavailable,
+                 "the control plane went away before everything was in place; what was accepted "
+                 "goes on. berth get instances shows how far it is."};
+  }
+  print_end(flags, progress, console);
+  return exit_code_of(progress, console);
+}
+
+}  // namespace berth::cli

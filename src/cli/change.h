@@ -1,0 +1,33 @@
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "base/result.h"
+#include "base/time.h"
+#include "cli/console.h"
+#include "cli/exit_code.h"
+#include "client/client.h"
+
+namespace CLI {
+class App;
+}  // namespace CLI
+
+// What the verbs have in common that change where things run, and show how that becomes true.
+namespace berth::cli {
+
+struct ChangeFlags {
+  bool no_wait = false;
+  std::optional<Duration> timeout;
+  std::string output = "table";
+  const char* when_nothing_changes = nullptr;  // what to say then instead of a count of instances
+};
+
+void declare_change_flags(CLI::App& verb, ChangeFlags& flags);
+
+// Makes a call that answers with apply events, and shows what they tell until all is in its final
+// state.
+Result<ExitCode> run_change(const client::Client& client, const client::Request& request,
+                            const ChangeFlags& flags, Console& console);
+
+}  // namespace berth::cli

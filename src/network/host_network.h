@@ -1,0 +1,126 @@
+#pragma once
+
+#include <condition_variable>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "base/result.h"
+#include "model/network.h"
+#include "network/firewall.h"
+#include "network/links.h"
+#include "network/name_server.h"
+#include "network/network_namespace.h"
+#include "runtime/instance_networks.h"
+
+namespace berth::network {
+
+struct Config {
+  std::string node;
+  std::filesystem::path state_dir;
+  std::optional<model::Ipv4> address;     // where other nodes reach this one; nullopt: found out
+  std::string server;                     // the control plane's host: who reaches it shows how
+  model::Subnet link_range;               // for the pairs of addresses between machine and routers
+  std::vector<model::Ipv4> name_servers;  // who is asked for names that are not ours
+};
+
+// The networks of an agent's instances, for real. Each agent has a router: a network namespace of
+// its own, in which a bridge and a tunnel per provider network, the firewall and the name server
+// live, so that agents on one machine are as far from each other as agents on several. All of it
+// outlives the agent and is found again by its names; nothing that is as it should be is touched.
+//
+// Safe to use from several threads. A thread of its own keeps trying what did not work, and starts
+// the name server again should it end.
+class HostNetwork final : public runtime::InstanceNetworks {
+ public:
+  // The error says why there can be no networks here.
+  static Result<std::unique_ptr<HostNetwork>> open(Config config);
+  ~HostNetwork() override;  // everything stays
+
+  // Takes away all that an agent has made, also of an earlier life. Unavailable while one of its
+  // instances runs. Not while a HostNetwork of that agent keeps it alive.
+  static Result<void> remove_all(const Config& config);
+
+  // Where other nodes reach this one's tunnels; it may change.
+  model::Ipv4 address() const;
+
+  // What the networks shall be, the whole truth. Does not block.
+  void apply(const model::NodeNetwork& network);
+
+  tl::expected<runtime::JoinedNetwork, model::Problem> attach(
+      const model::InstanceKey& key, const model::InstanceNetwork& network) override;
+  void release(const model::InstanceKey& key) override;
+
+  // A TCP socket that stands beside the instances, at their router; -1 and errno if there is none.
+  int open_socket() const;
+
+  // What instances have received and sent, since they have joined; and all of them together with
+  // what lies beyond this node, tunnels included.
+  std::map<model::InstanceKey, Counters> traffic();
+  Counters traffic_of_node();
+
+ private:
+  struct Parts {
+    NetworkNamespace host;
+    NetworkNamespace router;
+    Links host_links;
+    Links router_links;
+    model::Ipv4 link_address;
+    std::optional<model::Ipv4> outer;  // the address that we would like to have
+    std::uint32_t mtu = 1500;
+  };
+  struct Problems {
+    std::map<model::OwnerId, std::string> networks;
+    std::string firewall;
+    std::string names;
+    std::string address;
+    friend bool operator==(const Problems&, const Problems&) = default;
+    bool any() const;
+  };
+
+  HostNetwork(Config config, std::string tag, Parts parts);
+
+  bool is_told_of(const model::OwnerId& owner) const;  // with its mutex held
+  bool is_stopping() const;
+
+  // With the mutex held:
+  void take_told();
+  void sweep();
+  void realise();
+  Result<void> ensure_network(const model::ProviderNetwork& network);
+  Result<void> remove_others();
+  Result<void> ensure_firewall();
+  Result<void> ensure_address();
+  Result<void> join(const std::string& name, const model::InstanceKey& key,
+                    const model::InstanceNetwork& network, const model::ProviderNetwork& in);
+  void take_away(const std::string& instance_namespace);
+  void log_changes(const Problems& before) const;
+
+  static std::optional<model::Ipv4> find_outer_address(const Config& config);
+  void keep();
+
+  const Config config_;
+  const std::string tag_;
+  mutable std::mutex told_mutex_;  // held for a moment only
+  std::condition_variable changed_;
+  std::optional<model::NodeNetwork> told_;
+  bool stopping_ = false;
+
+  mutable std::mutex mutex_;  // of all the rest; held while something is done
+  Parts parts_;
+  NameServer name_server_;
+  std::optional<model::NodeNetwork> wanted_;
+  bool is_realised_ = false;
+  std::optional<model::NodeNetwork> firewalled_;  // what the rules were made of
+  std::optional<model::Ipv4> address_;
+  Problems problems_;
+  runtime::shim::Fd wake_;
+  std::thread keeper_;  // the last: it uses the others
+};
+
+}  // namespace berth::network

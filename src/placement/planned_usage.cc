@@ -1,0 +1,15 @@
+#include "placement/planned_usage.h"
+
+namespace berth::placement {
+
+model::Usage expected_usage(const Request& request, const Amounts& asked) {
+  if (request.present != nullptr) return request.present->measured;
+  return {asked.cpu, asked.ram};
+}
+
+PlannedUsage::PlannedUsage(const std::vector<NodeView>& nodes) {
+  used_.reserve(nodes.size());
+  for (const NodeView& node : nodes) used_.push_back(node.usage.value_or(model::Usage{}));
+}
+
+}  // namespace berth::placement

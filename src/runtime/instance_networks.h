@@ -1,0 +1,34 @@
+#pragma once
+
+#include <filesystem>
+#include <tl/expected.hpp>
+
+#include "model/ids.h"
+#include "model/instance.h"
+#include "model/network.h"
+
+namespace berth::runtime {
+
+// What an instance gets of its owner's network on this machine.
+struct JoinedNetwork {
+  std::filesystem::path network_namespace;  // to be entered by what runs
+  model::Ipv4 address;
+  model::Ipv4 name_server;
+};
+
+// Gives instances a network of their own. Blocks for milliseconds; safe to call from several
+// threads for different instances.
+class InstanceNetworks {
+ public:
+  virtual ~InstanceNetworks() = default;
+
+  // Finds what an earlier run, or an earlier life of the agent, has left, or makes it. The
+  // problem's reason is NetworkFailed.
+  virtual tl::expected<JoinedNetwork, model::Problem> attach(
+      const model::InstanceKey& key, const model::InstanceNetwork& network) = 0;
+
+  // Takes it away, unless a run of the instance lives.
+  virtual void release(const model::InstanceKey& key) = 0;
+};
+
+}  // namespace berth::runtime
