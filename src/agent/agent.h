@@ -12,6 +12,7 @@
 #include "agent/instance.h"
 #include "agent/reporter.h"
 #include "agent/runtimes.h"
+#include "agent/states.h"
 #include "agent/waiting.h"
 #include "agent/wanted.h"
 #include "base/time.h"
@@ -41,9 +42,13 @@ class Agent {
   void record(const Context& context, const RunsListed& event);
   void record(const Context& context, const Started& event);
   void record(const Context& context, const StartFailed& event);
+  void record(const Context& context, const StateSaved& event);
   void record(const Context& context, const Exited& event);
   void record(const Context& context, const HealthChecked& event);
   void record(const Context& context, const Measured& event);
+
+  void take_states(const Context& context, const model::Command& command);
+  void complain_of(const model::InstanceKey& key, const model::Footprint& footprint);
 
   // Why the command is not carried out; "" if it is.
   std::string objection(const model::Command& command) const;
@@ -63,6 +68,7 @@ class Agent {
   std::optional<Time> wake_at() const;
 
   Config config_;
+  States states_;
   Wanted wanted_;
   Runtimes runtimes_;
   Reporter reporter_;

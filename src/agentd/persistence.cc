@@ -10,7 +10,16 @@ namespace berth::agentd {
 namespace {
 
 constexpr std::string_view kWanted = "wanted/";
+constexpr std::string_view kHanded = "handed/";
+constexpr std::string_view kLast = "last/";
 constexpr std::string_view kActed = "acted";
+
+store::Change to_change(std::string_view table, const model::InstanceKey& key,
+                        const std::optional<model::SavedState>& state) {
+  store::Change change{std::string(table) + model::to_string(key), std::nullopt};
+  if (state) change.value = codec::encode_record(model::StateRecord{*state, {}});
+  return change;
+}
 
 struct ToChange {
   store::Change operator()(const agent::WriteWanted& write) const {
@@ -21,6 +30,12 @@ struct ToChange {
   store::Change operator()(const agent::WriteActed& write) const {
     return {std::string(kActed), codec::encode_record(write.acted)};
   }
+  store::Change operator()(const agent::WriteHanded& write) const {
+    return to_change(kHanded, write.key, write.state);
+  }
+  store::Change operator()(const agent::WriteLast& write) const {
+    return to_change(kLast, write.key, write.state);
+  }
 };
 
 template <class Record>
@@ -28,6 +43,15 @@ Result<Record> decode(const store::Entry& entry) {
   Result<Record> record = codec::decode_record<Record>(entry.value);
   if (!record) return Error{Code::Damaged, entry.key + ": " + record.error().message};
   return record;
+}
+
+Result<void> load_states(const store::Store& store, std::string_view table,
+                         std::map<model::InstanceKey, model::SavedState>& states) {
+  for (const store::Entry& entry : TRY(store.list(table))) {
+    model::StateRecord record = TRY(decode<model::StateRecord>(entry));
+    states.insert_or_assign(record.state.key, std::move(record.state));
+  }
+  return {};
 }
 
 }  // namespace
@@ -45,6 +69,8 @@ Result<agent::Restored> load(const store::Store& store) {
     model::WantedRecord wanted = TRY(decode<model::WantedRecord>(entry));
     restored.wanted.insert_or_assign(wanted.spec.key, std::move(wanted));
   }
+  TRY(load_states(store, kHanded, restored.handed));
+  TRY(load_states(store, kLast, restored.last));
   if (const auto acted = TRY(store.get(kActed))) {
     restored.acted = TRY(decode<model::CommandNumber>({std::string(kActed), *acted}));
   }

@@ -83,11 +83,21 @@ using Event = std::variant<NodeConnected, NodeDisconnected, NodeReported, ApplyC
 
 // --- Effects -----------------------------------------------------------------------------------
 
-enum class Table { Items, Deployments, NodeConfigs, Nodes, Instances, Groups, FreedUids, Counters };
+enum class Table {
+  Items,
+  Deployments,
+  NodeConfigs,
+  Nodes,
+  Instances,
+  States,
+  Groups,
+  FreedUids,
+  Counters
+};
 
 using Record = std::variant<model::Item, model::Deployment, model::NodeConfig, model::NodeRecord,
-                            model::InstanceRecord, model::GroupRecord, model::FreedIdRecord,
-                            model::CounterRecord>;
+                            model::InstanceRecord, model::StateRecord, model::GroupRecord,
+                            model::FreedIdRecord, model::CounterRecord>;
 
 // A durable change; no record = the key is erased.
 struct Write {

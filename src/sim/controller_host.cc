@@ -5,6 +5,15 @@
 #include "sim/describe.h"
 
 namespace berth::sim {
+namespace {
+
+control::Outgoing without_states(control::Outgoing outgoing) {
+  std::erase_if(outgoing.command.states,
+                [](const model::SavedState& state) { return !state.content.empty(); });
+  return outgoing;
+}
+
+}  // namespace
 
 ControllerHost::ControllerHost(Stage& stage, Random random, Network& network, Checker& watch)
     : Daemon(stage, "controller", random), network_(network), watch_(watch) {}
@@ -50,7 +59,11 @@ void ControllerHost::perform(const control::Effects& effects) {
     stage_.trace.line(stage_.now(), name_, "> {} {}", outgoing.node.value(),
                       describe(outgoing.command));
     watch_.sending(outgoing);
-    network_.send(outgoing);
+    if (stage_.sabotage == Sabotage::LoseStates) {
+      network_.send(without_states(outgoing));
+    } else {
+      network_.send(outgoing);
+    }
   }
   if (stage_.sabotage == Sabotage::DropReplies) return;
   for (const control::Reply& reply : effects.replies) {

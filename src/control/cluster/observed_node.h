@@ -61,6 +61,7 @@ struct ObservedNode {
   model::NodeInfo info;
   std::optional<model::Usage> usage;
   model::Usage instance_usage;  // sum over `reported`
+  model::NodeMeasurement measurement;
   IndexedMap<model::InstanceKey, model::ReportedStatus> reported;
 
   // Our commands.
@@ -70,7 +71,8 @@ struct ObservedNode {
   IndexedMap<model::InstanceKey, Order> told;
   std::map<model::InstanceKey, model::CommandNumber> stopping;  // told to stop by this command
   std::set<std::pair<model::CommandNumber, model::InstanceKey>> in_flight;  // not acted on yet
-  std::set<model::InstanceKey> held_back;  // wait for room that others are leaving
+  std::set<model::InstanceKey> held_back;                  // wait for room that others are leaving
+  std::map<model::InstanceKey, std::string> states_heard;  // their digests; not yet said to it
 
   bool reachable() const { return liveness == Liveness::Reachable; }
   bool in_touch() const { return connection && reported_fully; }

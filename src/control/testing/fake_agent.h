@@ -5,6 +5,7 @@
 #include <set>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "control/testing/builders.h"
 #include "model/protocol.h"
@@ -21,8 +22,10 @@ class FakeAgent {
   std::optional<model::Usage> usage;
   model::CommandNumber acted;
   std::map<model::InstanceKey, model::ReportedStatus> statuses;
-  std::map<model::InstanceKey, int> starts;  // how often each was started
-  bool answers = true;                       // by itself; else only when the test says so
+  std::map<model::InstanceKey, int> starts;                // how often each was started
+  std::map<model::InstanceKey, model::SavedState> handed;  // states that came with commands
+  std::map<model::InstanceKey, std::string> heard;         // digests that commands have named
+  bool answers = true;         // by itself; else only when the test says so
   bool starts_slowly = false;  // what it starts stays activating until the test says otherwise
   bool stops_slowly = false;   // what it stops stays listed until the test says otherwise
 
@@ -37,6 +40,8 @@ class FakeAgent {
   void become(model::NodeInfo node);
   void set(const model::InstanceKey& key, model::InstanceState state, model::Problem problem = {});
   void drop(const model::InstanceKey& key);
+  // Goes with the next report. Its digest is "of-" and the content.
+  void save(const model::InstanceKey& key, const std::string& content);
   // Something that was there before anybody told it to be.
   void find(model::ReportedStatus status);
   // It starts anew with an empty disk: nothing runs, and no command was ever carried out.
@@ -65,6 +70,7 @@ class FakeAgent {
   std::map<model::InstanceKey, model::InstanceSpec> wanted_;
   std::set<model::InstanceKey> changed_;
   bool node_changed_ = false;
+  std::vector<model::SavedState> saved_;
 };
 
 }  // namespace berth::control
