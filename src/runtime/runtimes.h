@@ -28,6 +28,7 @@ struct MachineConfig {
   std::int64_t dmips_per_core = 10'000;  // what a whole core is, for limits on the processor
   std::filesystem::path image_dir;       // where relative references to OCI layouts begin
   LogLimits logs;
+  bool has_quotas = false;  // the file system holds storage and state to their quotas
 };
 
 // One of each type, in this order; its id is the name of the type. Types that have no runtime here
