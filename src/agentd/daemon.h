@@ -3,9 +3,11 @@
 #include <atomic>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -42,6 +44,9 @@ struct Outside {
   std::function<runtime::HealthAnswer(const model::HealthCheck&, const model::InstanceKey&,
                                       runtime::Runtime&)>
       check_health;
+  StateEnds states;
+  // What an instance has on disk; none: nothing is said of it. May take long.
+  std::function<model::Footprint(const model::InstanceKey&)> count_disk;
 };
 
 // The agent: its core, and all that it does in the world.
@@ -76,6 +81,10 @@ class Daemon {
   void send(std::uint64_t connection, v1::FromAgent message);
   agent::HealthChecked check_health(const agent::CheckHealth& check);
   void measure();
+  void count_disks();
+  void look_at_states();
+  std::vector<model::PartitionUsage> partitions() const;
+  std::set<model::InstanceKey> running() const;
   Result<std::unique_ptr<runtime::ExecSession>> exec(const model::InstanceKey& key,
                                                      const runtime::ExecRequest& request,
                                                      const runtime::ExecListener& listener);
@@ -95,6 +104,10 @@ class Daemon {
   UsageMeter meter_;
   std::unique_ptr<NodeWatch> watch_;
   std::unique_ptr<shell::Periodic> measuring_;
+  std::unique_ptr<shell::Periodic> counting_;
+  std::unique_ptr<shell::Periodic> saving_;
+  mutable std::mutex disk_mutex_;
+  std::map<model::InstanceKey, model::Footprint> on_disk_;  // when it was counted last
   std::unique_ptr<Streams> streams_;
   std::unique_ptr<Renewal> renewal_;
   std::string last_failure_;  // to connect; of the link's threads, which call one at a time

@@ -5,8 +5,11 @@
 #include <vector>
 
 #include "agentd/machine.h"
+#include "agentd/state_keeper.h"
 #include "link/agent_end.h"
+#include "runtime/directory_tree.h"
 #include "runtime/health_check.h"
+#include "runtime/instance_state.h"
 #include "runtime/logs.h"
 #include "runtime/runtimes.h"
 #include "shell/log.h"
@@ -24,13 +27,34 @@ std::vector<model::RuntimeType> runtime_types(const Config& config) {
   return types;
 }
 
+runtime::MachineConfig machine_of(const Config& config) {
+  return {.state_dir = config.state_dir,
+          .agent_id = config.node,
+          .shim = config.shim,
+          .dmips_per_core = config.dmips_per_core,
+          .image_dir = config.image_dir,
+          .logs = {},
+          .has_quotas = config.why_no_quotas.empty()};
+}
+
+StateEnds states_on(const runtime::MachineConfig& machine) {
+  const auto keeper = std::make_shared<StateKeeper>(machine);
+  return {.look = [keeper](const model::InstanceKey& key) { return keeper->look(key); },
+          .take = [keeper](const model::InstanceSpec& spec,
+                           const model::SavedState& state) { return keeper->take(spec, state); }};
+}
+
+model::Footprint count_disk(const std::filesystem::path& state_dir, const model::InstanceKey& key) {
+  const auto size_of = [](const std::filesystem::path& directory) {
+    return runtime::look_at_tree(directory, {}).size;
+  };
+  return {.storage = size_of(runtime::storage_directory(state_dir, key)),
+          .state = size_of(runtime::state_directory(state_dir, key)),
+          .traffic = {}};
+}
+
 std::vector<MakeRuntime> runtime_makers(const Config& config) {
-  const runtime::MachineConfig machine{.state_dir = config.state_dir,
-                                       .agent_id = config.node,
-                                       .shim = config.shim,
-                                       .dmips_per_core = config.dmips_per_core,
-                                       .image_dir = config.image_dir,
-                                       .logs = {}};
+  const runtime::MachineConfig machine = machine_of(config);
   std::vector<MakeRuntime> makers;
   for (const model::RuntimeType type : runtime_types(config)) {
     makers.push_back([machine, type](runtime::RunListener& listener) {
@@ -84,7 +108,10 @@ Outside real_outside(const Config& config, store::Store& store,
           [](const model::HealthCheck& check, const model::InstanceKey& key,
              runtime::Runtime& runtime) {
             return runtime::check_health(check, {.key = key}, runtime);
-          }};
+          },
+      .states = states_on(machine_of(config)),
+      .count_disk = [state_dir = config.state_dir](
+                        const model::InstanceKey& key) { return count_disk(state_dir, key); }};
   if (credentials && !config.server.empty()) outside.open_link = link_opener(config, *credentials);
   return outside;
 }
