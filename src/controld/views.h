@@ -22,7 +22,9 @@ struct InstanceView {
   std::uint32_t uid = 0;
   std::uint32_t gid = 0;
   model::Usage usage;
-  bool gone = false;  // nobody asks for it any more
+  model::Footprint footprint;
+  std::uint64_t state_generation = 0;  // of the state that is kept of it; 0: none
+  bool gone = false;                   // nobody asks for it any more
 
   friend bool operator==(const InstanceView&, const InstanceView&) = default;
 };
@@ -36,6 +38,7 @@ struct NodeView {
   bool draining = false;
   model::Usage reserved;
   std::optional<model::Usage> used;
+  model::NodeMeasurement measurement;
   model::NodeSettings settings;
   std::uint32_t instances = 0;  // placed there, or not gone from there yet
   std::uint32_t services = 0;   // those of them that a drain takes away
