@@ -12,10 +12,31 @@ std::string to_text(const model::CommandNumber& number) {
   return std::to_string(number.epoch) + "." + std::to_string(number.number);
 }
 
+// What an instance has on disk beyond its quota, where the file system does not stop it itself.
+std::optional<model::Problem> complaint_about(const model::Item& item,
+                                              const model::Footprint& footprint) {
+  const auto exceeds = [](Bytes used, const std::optional<Bytes>& quota) {
+    return quota && used > *quota;
+  };
+  const auto words = [](Bytes used, Bytes quota) {
+    return std::to_string(used.count()) + " bytes are used, " + std::to_string(quota.count()) +
+           " are allowed";
+  };
+  if (item.skip_resource_limits) return std::nullopt;
+  if (exceeds(footprint.storage, item.quotas.storage)) {
+    return model::Problem{"StorageExceeded", words(footprint.storage, *item.quotas.storage)};
+  }
+  if (exceeds(footprint.state, item.quotas.state)) {
+    return model::Problem{"StateTooLarge", words(footprint.state, *item.quotas.state) +
+                                               "; it will not go along when it moves"};
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
 Agent::Agent(Config config, Restored restored)
-    : config_(std::move(config)), wanted_(std::move(restored)) {
+    : config_(std::move(config)), states_(restored), wanted_(std::move(restored)) {
   for (const auto& [key, record] : wanted_.records()) touch(key).begin(record);
 }
 
@@ -36,7 +57,7 @@ Effects Agent::step(Time now, std::span<const Event> batch) {
     for (const model::InstanceKey& key : keys) advance(context, key);
     for (const model::InstanceKey& key : keys) decide(context, key);
   }
-  if (auto report = reporter_.report(context, wanted_.acted())) {
+  if (auto report = reporter_.report(context, wanted_.acted(), states_)) {
     effects.reports.push_back(std::move(*report));
   }
   effects.wake_at = wake_at();
@@ -45,8 +66,9 @@ Effects Agent::step(Time now, std::span<const Event> batch) {
 
 // --- Facts -------------------------------------------------------------------------------------
 
-void Agent::record(const Context&, const Connected& event) {
+void Agent::record(const Context& context, const Connected& event) {
   reporter_.connected(event.connection);
+  states_.connected(context.now);
 }
 
 void Agent::record(const Context&, const Disconnected& event) {
@@ -60,14 +82,29 @@ void Agent::record(const Context& context, const CommandReceived& event) {
     const auto changed = wanted_.carry_out(command, context.effects.writes);
     for (const model::InstanceKey& key : changed) touch(key);
     must_apply_network_ |= command.network.has_value();
+    take_states(context, command);
     context.note("command " + to_text(command.number) + " carried out, " +
                  std::to_string(changed.size()) + " instances changed");
   } else {
     context.note("command " + to_text(command.number) + " ignored: " + why_not);
   }
+  // What has been heard has been, whatever becomes of the command.
+  for (const model::SavedState& state : command.states) {
+    if (!state.content.empty()) continue;
+    states_.heard(state.key, state.digest, context.effects.writes);
+  }
   // Asking for a full report changes nothing, so also an ignored command gets one.
   const bool is_full = why_not.empty() && !command.base;
   is_full || command.report_fully ? reporter_.answer_fully() : reporter_.answer();
+}
+
+// Only what begins anew here goes on from what another node has left: one that runs knows better.
+void Agent::take_states(const Context& context, const model::Command& command) {
+  for (const model::SavedState& state : command.states) {
+    const model::WantedRecord* wanted = wanted_.find(state.key);
+    const bool begins = wanted != nullptr && wanted->generation == command.number;
+    if (begins && !state.content.empty()) states_.hand(state, context.effects.writes);
+  }
 }
 
 std::string Agent::objection(const model::Command& command) const {
@@ -123,7 +160,19 @@ void Agent::record(const Context& context, const StartFailed& event) {
   }
 }
 
+void Agent::record(const Context& context, const StateSaved& event) {
+  const model::WantedRecord* wanted = wanted_.find(event.key);
+  const bool is_too_large =
+      event.digest.empty() || (wanted != nullptr && wanted->spec.item.quotas.state &&
+                               event.size > *wanted->spec.item.quotas.state);
+  if (!is_too_large) return states_.save(context, event);
+  std::string what = std::to_string(event.size.count());
+  what += " bytes of state are too large to go with it";
+  context.note(event.key, std::move(what));
+}
+
 void Agent::record(const Context& context, const Exited& event) {
+  if (event.state) record(context, *event.state);
   if (Instance* known = touch_known(event.key)) {
     known->exited(context, event);
   }
@@ -133,7 +182,17 @@ void Agent::record(const Context& context, const HealthChecked& event) {
   if (Instance* known = touch_known(event.key)) known->checked(context, event);
 }
 
-void Agent::record(const Context&, const Measured& event) { reporter_.measured(event); }
+void Agent::record(const Context&, const Measured& event) {
+  reporter_.measured(event);
+  for (const auto& [key, footprint] : event.footprints) complain_of(key, footprint);
+}
+
+void Agent::complain_of(const model::InstanceKey& key, const model::Footprint& footprint) {
+  const auto found = instances_.find(key);
+  const model::WantedRecord* wanted = wanted_.find(key);
+  if (found == instances_.end() || wanted == nullptr) return;
+  if (found->second.complain(complaint_about(wanted->spec.item, footprint))) touched_.insert(key);
+}
 
 // --- What to look at ---------------------------------------------------------------------------
 
@@ -188,6 +247,9 @@ void Agent::decide(const Context& context, const model::InstanceKey& key) {
   const model::WantedRecord* wanted = wanted_.find(key);
 
   settle(context, key, instance);
+  if (wanted == nullptr || instance.has_begun(*wanted)) {
+    states_.drop_handed(key, context.effects.writes);
+  }
   waiting_.set(key, std::nullopt);
   if (instance.wants_start(context.now, wanted)) try_start(context, key, instance);
 
@@ -195,7 +257,10 @@ void Agent::decide(const Context& context, const model::InstanceKey& key) {
 
   reporter_.show(key, instance.status(wanted));
   alarms_.set(key, instance.due(context.now));
-  if (wanted == nullptr && !instance.is_running()) instances_.erase(found);
+  if (wanted == nullptr && !instance.is_running()) {
+    states_.end(context, key);
+    instances_.erase(found);
+  }
 }
 
 void Agent::settle(const Context& context, const model::InstanceKey& key, Instance& instance) {
@@ -216,7 +281,9 @@ void Agent::try_start(const Context& context, const model::InstanceKey& key, Ins
   const auto before =
       wanted_.is_restored(wanted) ? Runtimes::Before::MayHaveRun : Runtimes::Before::CannotHaveRun;
   const auto admission = runtimes_.admit(wanted.spec, before);
-  if (admission.granted && has_room(wanted)) return instance.start(context, wanted);
+  if (admission.granted && has_room(wanted)) {
+    return instance.start(context, wanted, states_.handed(key));
+  }
   instance.refuse(context, admission.refusal);
   waiting_.set(key, wanted.spec.runtime);
 }
@@ -246,7 +313,7 @@ void Agent::watch_shared(const model::InstanceKey& key, const Instance& instance
 std::optional<Time> Agent::wake_at() const {
   std::optional<Time> earliest = alarms_.next();
   take_earlier(earliest, runtimes_.next());
-  take_earlier(earliest, reporter_.next(config_));
+  take_earlier(earliest, reporter_.next(config_, states_));
   return earliest;
 }
 

@@ -13,6 +13,7 @@
 #include "agent/reporter.h"
 #include "agent/runtimes.h"
 #include "agent/shared_use.h"
+#include "agent/states.h"
 #include "agent/waiting.h"
 #include "agent/wanted.h"
 #include "base/time.h"
@@ -42,12 +43,15 @@ class Agent {
   void record(const Context& context, const RunsListed& event);
   void record(const Context& context, const Started& event);
   void record(const Context& context, const StartFailed& event);
+  void record(const Context& context, const StateSaved& event);
   void record(const Context& context, const Exited& event);
   void record(const Context& context, const HealthChecked& event);
   void record(const Context& context, const Measured& event);
 
   // Networks come before all that is started.
   void apply_network(const Context& context);
+  void take_states(const Context& context, const model::Command& command);
+  void complain_of(const model::InstanceKey& key, const model::Footprint& footprint);
 
   // Why the command is not carried out; "" if it is.
   std::string objection(const model::Command& command) const;
@@ -70,6 +74,7 @@ class Agent {
   std::optional<Time> wake_at() const;
 
   Config config_;
+  States states_;
   Wanted wanted_;
   Runtimes runtimes_;
   Reporter reporter_;

@@ -231,12 +231,20 @@ class Driver {
       durable_.network = network->network;
       return;
     }
-    const auto& wanted = std::get<WriteWanted>(write);
-    if (wanted.record) {
-      durable_.wanted[wanted.key] = *wanted.record;
+    if (const auto* wanted = std::get_if<WriteWanted>(&write)) {
+      put(durable_.wanted, wanted->key, wanted->record);
+    } else if (const auto* handed = std::get_if<WriteHanded>(&write)) {
+      put(durable_.handed, handed->key, handed->state);
     } else {
-      durable_.wanted.erase(wanted.key);
+      const auto& last = std::get<WriteLast>(write);
+      put(durable_.last, last.key, last.state);
     }
+  }
+
+  template <class Map, class Value>
+  static void put(Map& map, const model::InstanceKey& key, const std::optional<Value>& value) {
+    map.erase(key);
+    if (value) map.emplace(key, *value);
   }
 
   Config config_;

@@ -29,6 +29,7 @@ struct Config {
   Duration action_timeout = 60s;  // a start or stop that says nothing for so long is tried again
   Duration component_start_timeout = 60s;  // the same of a component, which is installed first
   std::size_t instances_max = 10'000;      // a command that wants more is not carried out
+  Duration state_resend = 10s;             // a state that nobody has looked at is reported again
 };
 
 using model::RunId;
@@ -38,6 +39,8 @@ struct Restored {
   std::map<model::InstanceKey, model::WantedRecord> wanted;
   model::CommandNumber acted;
   std::optional<model::NodeNetwork> network;  // nullopt: it was never told
+  std::map<model::InstanceKey, model::SavedState> handed;  // to be taken by the next start
+  std::map<model::InstanceKey, model::SavedState> last;    // of what has ended, not yet heard
 };
 
 // --- Facts -------------------------------------------------------------------------------------
@@ -72,12 +75,20 @@ struct StartFailed {
   RunId run;
   model::Problem problem;
 };
+// What an instance has written to its state directory, packed. No digest: it was too large to be.
+struct StateSaved {
+  model::InstanceKey key;
+  Bytes size;  // of the files
+  std::string digest;
+  std::string content;
+};
 // The instance ended, by itself or because it was stopped.
 struct Exited {
   model::InstanceKey key;
   RunId run;
   std::int32_t exit_code = 0;
-  model::Problem problem{};  // where the runtime knows more than the code, say OutOfMemory
+  model::Problem problem{};           // where the runtime knows more than the code, say OutOfMemory
+  std::optional<StateSaved> state{};  // what it has left, if it changed since it was told last
 };
 struct HealthChecked {
   model::InstanceKey key;
@@ -88,10 +99,12 @@ struct HealthChecked {
 struct Measured {
   model::Usage total;
   std::map<model::InstanceKey, model::Usage> instances;
+  std::map<model::InstanceKey, model::Footprint> footprints;
+  std::optional<model::NodeMeasurement> node;
 };
 
 using Event = std::variant<Connected, Disconnected, CommandReceived, NodeObserved, RunsListed,
-                           Started, StartFailed, Exited, HealthChecked, Measured>;
+                           Started, StartFailed, StateSaved, Exited, HealthChecked, Measured>;
 
 // --- Effects -----------------------------------------------------------------------------------
 
@@ -112,7 +125,21 @@ struct WriteNetwork {
 
   friend bool operator==(const WriteNetwork&, const WriteNetwork&) = default;
 };
-using Write = std::variant<WriteWanted, WriteActed, WriteNetwork>;
+// A state that was handed to us, until a run has taken it.
+struct WriteHanded {
+  model::InstanceKey key;
+  std::optional<model::SavedState> state;
+
+  friend bool operator==(const WriteHanded&, const WriteHanded&) = default;
+};
+// The last state of an instance that is no longer wanted, until the controller has heard it.
+struct WriteLast {
+  model::InstanceKey key;
+  std::optional<model::SavedState> state;
+
+  friend bool operator==(const WriteLast&, const WriteLast&) = default;
+};
+using Write = std::variant<WriteWanted, WriteActed, WriteNetwork, WriteHanded, WriteLast>;
 
 struct ListRuns {
   model::RuntimeId runtime;
@@ -122,6 +149,7 @@ struct ListRuns {
 struct Start {
   model::InstanceSpec spec;
   RunId run;
+  std::optional<model::SavedState> state;  // to go on from, if it is newer than what was taken last
 
   friend bool operator==(const Start&, const Start&) = default;
 };

@@ -146,6 +146,7 @@ void Instance::begin(const model::WantedRecord& wanted) {
   restart_at_.reset();
   problem_.reset();
   refusal_.reset();
+  complaint_.reset();
   exit_code_ = wanted.exit_code;
 }
 
@@ -238,7 +239,8 @@ bool Instance::wants_start(Time now, const model::WantedRecord* wanted) const {
          (!restart_at_ || *restart_at_ <= now);
 }
 
-void Instance::start(const Context& context, const model::WantedRecord& wanted) {
+void Instance::start(const Context& context, const model::WantedRecord& wanted,
+                     const model::SavedState* state) {
   CHECK(runs_.empty(), "a second run of an instance");
   if (restart_at_) ++restarts_;
   restart_at_.reset();
@@ -253,13 +255,19 @@ void Instance::start(const Context& context, const model::WantedRecord& wanted) 
   run.serves = wanted.generation;
   run.holds = taken_by(wanted.spec.item);
   run.overdue = context.now + start_timeout(context.config, run.type);
-  context.act(Start{wanted.spec, id});
+  context.act(Start{wanted.spec, id, state != nullptr ? std::optional(*state) : std::nullopt});
 }
 
 void Instance::refuse(const Context& context, std::optional<model::Problem> refusal) {
   if (refusal == refusal_) return;
   refusal_ = std::move(refusal);
   if (refusal_) context.note(key_, "start refused: " + refusal_->message);
+}
+
+bool Instance::complain(std::optional<model::Problem> complaint) {
+  if (complaint == complaint_) return false;
+  complaint_ = std::move(complaint);
+  return true;
 }
 
 // --- Questions ---------------------------------------------------------------------------------
@@ -269,6 +277,11 @@ const Run* Instance::current(const model::WantedRecord& wanted) const {
     if (run.serves == wanted.generation) return &run;
   }
   return nullptr;
+}
+
+bool Instance::has_begun(const model::WantedRecord& wanted) const {
+  const Run* run = current(wanted);
+  return run != nullptr && run->confirmed;
 }
 
 bool Instance::is_leftover() const {
@@ -312,6 +325,7 @@ model::ReportedStatus Instance::status_of_wanted(const model::WantedRecord& want
                          .detail = run->health ? run->health->message() : std::string()}));
     } else if (run->active_since) {
       status.state = model::InstanceState::Active;
+      if (complaint_) status.problem = *complaint_;
     }
   } else if (wanted.finished && is_success(last)) {
     status.state = model::InstanceState::Inactive;

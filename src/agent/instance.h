@@ -49,11 +49,17 @@ class Instance {
   void back_off(const Context& context, const model::RestartPolicy& policy, const Ending& ending);
 
   bool wants_start(Time now, const model::WantedRecord* wanted) const;
-  void start(const Context& context, const model::WantedRecord& wanted);
+  // `state`: what it shall go on from, if that is not what is there.
+  void start(const Context& context, const model::WantedRecord& wanted,
+             const model::SavedState* state);
   void refuse(const Context& context, std::optional<model::Problem> refusal);
+  // What is wrong with it although it runs; whether that is news.
+  bool complain(std::optional<model::Problem> complaint);
 
   // --- Questions.
   bool is_running() const { return !runs_.empty(); }
+  // Its runtime has said that a run of what is wanted has started.
+  bool has_begun(const model::WantedRecord& wanted) const;
   // A run of an earlier life is being stopped: nobody was told yet that it is there.
   bool is_leftover() const;
   // The shared resources that its runs hold; or only those runs that are being stopped.
@@ -91,6 +97,7 @@ class Instance {
   std::optional<model::Problem> problem_;  // how the last run ended, until the next starts
   std::optional<model::Problem> refusal_;  // why it may not be started now
   std::optional<std::int32_t> exit_code_;
+  std::optional<model::Problem> complaint_;
 };
 
 }  // namespace berth::agent

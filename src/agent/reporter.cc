@@ -1,13 +1,51 @@
 #include "agent/reporter.h"
 
+#include <cstddef>
+#include <cstdint>
 #include <utility>
+
+#include "agent/alarms.h"
 
 namespace berth::agent {
 namespace {
 
-std::optional<model::Usage> usage_in(const Measured& measured, const model::InstanceKey& key) {
-  const auto found = measured.instances.find(key);
-  return found == measured.instances.end() ? std::nullopt : std::optional(found->second);
+// By more than a tenth, and by more than what always flickers.
+bool has_moved(std::int64_t told, std::int64_t now, std::int64_t flicker) {
+  const std::int64_t change = now > told ? now - told : told - now;
+  return change > flicker && change > told / 10;
+}
+
+constexpr std::int64_t kDmipsFlicker = 20;
+constexpr std::int64_t kRamFlicker = 1 << 20;
+constexpr std::int64_t kDiskFlicker = 64 << 10;
+constexpr std::int64_t kPartitionFlicker = 16 << 20;
+constexpr std::int64_t kTrafficFlicker = 1 << 10;
+
+bool has_moved(const model::Traffic& told, const model::Traffic& now) {
+  return has_moved(told.received, now.received, kTrafficFlicker) ||
+         has_moved(told.sent, now.sent, kTrafficFlicker);
+}
+
+bool has_moved(const model::Usage& told, const model::Usage& now) {
+  return has_moved(told.cpu.count(), now.cpu.count(), kDmipsFlicker) ||
+         has_moved(told.ram.count(), now.ram.count(), kRamFlicker);
+}
+
+bool has_moved(const model::Footprint& told, const model::Footprint& now) {
+  return has_moved(told.storage.count(), now.storage.count(), kDiskFlicker) ||
+         has_moved(told.state.count(), now.state.count(), kDiskFlicker) ||
+         has_moved(told.traffic, now.traffic);
+}
+
+bool has_moved(const model::NodeMeasurement& told, const model::NodeMeasurement& now) {
+  if (told.partitions.size() != now.partitions.size()) return true;
+  for (std::size_t i = 0; i < now.partitions.size(); ++i) {
+    const model::PartitionUsage& was = told.partitions[i];
+    const model::PartitionUsage& is = now.partitions[i];
+    if (was.name != is.name || was.size != is.size) return true;
+    if (has_moved(was.used.count(), is.used.count(), kPartitionFlicker)) return true;
+  }
+  return has_moved(told.traffic, now.traffic);
 }
 
 }  // namespace
@@ -29,11 +67,24 @@ void Reporter::observed(const model::NodeInfo& node) {
 }
 
 void Reporter::measured(const Measured& usage) {
-  const std::optional<Measured> before = std::exchange(usage_, usage);
+  usage_ = usage;
+  moved_.clear();
   for (const auto& [key, status] : statuses_) {
-    const auto then = before ? usage_in(*before, key) : std::nullopt;
-    if (usage_in(usage, key) != then) remeasured_.insert(key);
+    const Figures now = figures_of(key);
+    const Figures& told = told_[key];
+    const bool matters =
+        has_moved(told.usage, now.usage) || has_moved(told.footprint, now.footprint);
+    if (matters) moved_.insert(key);
   }
+}
+
+Reporter::Figures Reporter::figures_of(const model::InstanceKey& key) const {
+  Figures figures;
+  const auto usage = usage_->instances.find(key);
+  if (usage != usage_->instances.end()) figures.usage = usage->second;
+  const auto footprint = usage_->footprints.find(key);
+  if (footprint != usage_->footprints.end()) figures.footprint = footprint->second;
+  return figures;
 }
 
 void Reporter::show(const model::InstanceKey& key,
@@ -42,7 +93,8 @@ void Reporter::show(const model::InstanceKey& key,
   if (!status) {
     if (known == statuses_.end()) return;
     statuses_.erase(known);
-    remeasured_.erase(key);
+    told_.erase(key);
+    moved_.erase(key);
   } else if (known == statuses_.end()) {
     statuses_.emplace(key, *status);
   } else if (known->second != *status) {
@@ -53,25 +105,28 @@ void Reporter::show(const model::InstanceKey& key,
   changed_.insert(key);
 }
 
-bool Reporter::is_due(const Context& context) const {
+bool Reporter::is_due(const Context& context, const States& states) const {
   if (!can_speak()) return false;
   if (must_be_full_ || must_answer_ || has_changes()) return true;
-  const auto heartbeat = next(context.config);
-  return heartbeat && *heartbeat <= context.now;
+  const auto time = next(context.config, states);
+  return time && *time <= context.now;
 }
 
 std::optional<model::Report> Reporter::report(const Context& context,
-                                              const model::CommandNumber& acted) {
+                                              const model::CommandNumber& acted, States& states) {
   std::optional<model::Report> report;
-  if (is_due(context)) {
+  if (is_due(context, states)) {
     report.emplace();
     report->boot_id = context.config.boot_id;
     report->acted = acted;
     if (usage_) report->usage = usage_->total;
-    changed_.merge(std::exchange(remeasured_, {}));
-    if (must_be_full_ || has_changes()) ++revision_;
+    report->states =
+        states.take(context, must_be_full_ ? States::For::FullReport : States::For::Changes);
+    changed_.merge(std::exchange(moved_, {}));
+    if (must_be_full_ || has_changes() || !report->states.empty()) ++revision_;
     report->revision = revision_;
     must_be_full_ ? tell_all(*report) : tell_changes(*report);
+    if (report->measurement) told_of_node_ = *report->measurement;
     must_be_full_ = false;
     last_sent_ = context.now;
   }
@@ -81,15 +136,19 @@ std::optional<model::Report> Reporter::report(const Context& context,
   return report;
 }
 
-void Reporter::tell_all(model::Report& report) const {
+void Reporter::tell_all(model::Report& report) {
   report.full = true;
   report.node = node_;
+  if (usage_) report.measurement = usage_->node;
   report.instances.reserve(statuses_.size());
   for (const auto& [key, status] : statuses_) report.instances.push_back(measured_status(status));
 }
 
-void Reporter::tell_changes(model::Report& report) const {
+void Reporter::tell_changes(model::Report& report) {
   if (node_changed_) report.node = node_;
+  if (usage_ && usage_->node && has_moved(told_of_node_, *usage_->node)) {
+    report.measurement = usage_->node;
+  }
   for (const model::InstanceKey& key : changed_) {
     const auto known = statuses_.find(key);
     if (known == statuses_.end()) {
@@ -100,15 +159,21 @@ void Reporter::tell_changes(model::Report& report) const {
   }
 }
 
-model::ReportedStatus Reporter::measured_status(const model::ReportedStatus& status) const {
+model::ReportedStatus Reporter::measured_status(const model::ReportedStatus& status) {
   model::ReportedStatus measured = status;
-  if (usage_) measured.usage = usage_in(*usage_, status.key).value_or(model::Usage{});
+  if (!usage_) return measured;
+  const Figures figures = figures_of(status.key);
+  told_.insert_or_assign(status.key, figures);
+  measured.usage = figures.usage;
+  measured.footprint = figures.footprint;
   return measured;
 }
 
-std::optional<Time> Reporter::next(const Config& config) const {
+std::optional<Time> Reporter::next(const Config& config, const States& states) const {
   if (!connection_ || !last_sent_) return std::nullopt;
-  return *last_sent_ + config.heartbeat;
+  std::optional<Time> time = *last_sent_ + config.heartbeat;
+  take_earlier(time, states.next());
+  return time;
 }
 
 }  // namespace berth::agent

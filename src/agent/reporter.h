@@ -6,6 +6,7 @@
 #include <set>
 
 #include "agent/context.h"
+#include "agent/states.h"
 #include "model/instance.h"
 #include "model/node.h"
 #include "model/protocol.h"
@@ -21,6 +22,8 @@ class Reporter {
   void disconnected(std::uint64_t connection);
 
   void observed(const model::NodeInfo& node);
+  // No reason to speak. What has changed enough to matter goes with the next report, a heartbeat
+  // perhaps; the node's total goes with every one.
   void measured(const Measured& usage);
 
   // The status of an instance as it is now; nullopt: it is gone.
@@ -31,18 +34,25 @@ class Reporter {
   void answer_fully() { must_be_full_ = true; }
 
   // Ends the step: the report that is due, if any.
-  std::optional<model::Report> report(const Context& context, const model::CommandNumber& acted);
+  std::optional<model::Report> report(const Context& context, const model::CommandNumber& acted,
+                                      States& states);
 
-  // When the next heartbeat is due.
-  std::optional<Time> next(const Config& config) const;
+  // When the next heartbeat is due, or the next state.
+  std::optional<Time> next(const Config& config, const States& states) const;
 
  private:
+  struct Figures {
+    model::Usage usage;
+    model::Footprint footprint;
+  };
+
   bool can_speak() const { return connection_ && node_; }
   bool has_changes() const { return node_changed_ || !changed_.empty(); }
-  bool is_due(const Context& context) const;
-  void tell_all(model::Report& report) const;
-  void tell_changes(model::Report& report) const;
-  model::ReportedStatus measured_status(const model::ReportedStatus& status) const;
+  Figures figures_of(const model::InstanceKey& key) const;
+  bool is_due(const Context& context, const States& states) const;
+  void tell_all(model::Report& report);
+  void tell_changes(model::Report& report);
+  model::ReportedStatus measured_status(const model::ReportedStatus& status);
 
   std::optional<std::uint64_t> connection_;
   std::uint64_t revision_ = 0;
@@ -52,12 +62,16 @@ class Reporter {
   std::optional<Measured> usage_;
   std::map<model::InstanceKey, model::ReportedStatus> statuses_;
 
+  // What was measured, as it was told last.
+  std::map<model::InstanceKey, Figures> told_;
+  model::NodeMeasurement told_of_node_;
+  std::set<model::InstanceKey> moved_;  // what is measured now differs enough from what was told
+
   // Since the last step.
   bool must_answer_ = false;
   bool must_be_full_ = false;  // stays until it could be said
   bool node_changed_ = false;
   std::set<model::InstanceKey> changed_;
-  std::set<model::InstanceKey> remeasured_;  // told with the next report, which they do not cause
 };
 
 }  // namespace berth::agent

@@ -145,9 +145,50 @@ TEST(Usage, GoesWithHeartbeats) {
   driver.tell(a_measurement(100));
   driver.wait(2s);
   EXPECT_EQ(driver.report().usage, (model::Usage{Dmips{200}, Bytes{64}}));
+  EXPECT_EQ(driver.status("web").usage, (model::Usage{Dmips{100}, Bytes{32}}));
+}
+
+TEST(Usage, OfAnInstanceIsToldAgainOnlyWhenItChangesEnoughToMatter) {
+  Driver driver = a_driver_running(a_spec("web"));
+  driver.tell(a_measurement(1'000));
+  driver.wait(2s);
+  driver.tell(a_measurement(1'090));
   driver.wait(2s);
   EXPECT_TRUE(model::is_heartbeat(driver.report()));
-  EXPECT_EQ(driver.report().usage, (model::Usage{Dmips{200}, Bytes{64}}));
+  driver.tell(a_measurement(1'110));
+  driver.wait(2s);
+  EXPECT_EQ(driver.status("web").usage.cpu, Dmips{1'110});
+}
+
+TEST(Usage, OfDisksAndNetworksIsToldWhenItChangesEnoughToMatter) {
+  Driver driver = a_driver_running(a_spec("web"));
+  Measured measured = a_measurement(0);
+  measured.node = model::NodeMeasurement{{50'000, 0}, {{"storage", Bytes{1 << 30}, Bytes{0}}}};
+  measured.footprints[key_of("web")].storage = Bytes{1 << 20};
+  driver.tell(measured);
+  driver.wait(2s);
+  EXPECT_EQ(driver.report().measurement, measured.node);
+  EXPECT_EQ(driver.status("web").footprint.storage, Bytes{1 << 20});
+  measured.node->traffic.received = 51'000;
+  driver.tell(measured);
+  driver.wait(2s);
+  EXPECT_FALSE(driver.report().measurement.has_value());
+  driver.tell(Connected{2});
+  EXPECT_EQ(driver.report().measurement, measured.node);
+}
+
+TEST(Usage, BeyondAQuotaIsAProblemOfAnInstanceThatRunsOn) {
+  model::InstanceSpec spec = a_spec("web");
+  spec.item.quotas.storage = Bytes{1'000};
+  Driver driver = a_driver_running(spec);
+  Measured measured = a_measurement(0);
+  measured.footprints[spec.key].storage = Bytes{1'001};
+  driver.tell(measured);
+  EXPECT_EQ(driver.status("web").state, model::InstanceState::Active);
+  EXPECT_EQ(driver.status("web").problem.reason, "StorageExceeded");
+  measured.footprints[spec.key].storage = Bytes{1'000};
+  driver.tell(measured);
+  EXPECT_EQ(driver.status("web").problem.reason, "");
 }
 
 TEST(Usage, OfAnInstanceIsToldWhenAHeartbeatIsDueAndItIsNotTheSame) {

@@ -196,7 +196,7 @@ std::vector<Setting> known_settings() {
        "runtimes to offer: runc, crun, process (those if there), rootfs, boot, firmware", ""},
       {"capacity.cpu", "DMIPS to offer; else cores x dmips.perCore", ""},
       {"capacity.ram", "memory to offer (4Gi); else all", ""},
-      {"dmips.perCore", "what one core of this machine does", "10000"},
+      {"dmips.perCore", "DMIPS that one core does; else measured once and kept", ""},
       {"partitions.storage", "room for storage (64Gi); else the size of the file system", ""},
       {"partitions.state", "room for state; else the size of the file system", ""},
       {"sharedResources", "devices that instances share: gpu=2, can0", ""},
@@ -214,6 +214,9 @@ std::vector<Setting> known_settings() {
       {"network.address", "where other nodes reach this one; else what leads to the server", ""},
       {"network.linkRange", "addresses between this machine and its agents", "198.18.0.0/16"},
       {"network.nameServers", "who instances ask for outside names, comma separated", ""},
+      {"measure.window", "over which it is averaged", "60s"},
+      {"measure.diskPeriod", "how often the directories of instances are counted", "60s"},
+      {"state.period", "how often changes of instances' states are looked for", "5s"},
       {"stopInstancesOnExit", "stop all instances when the agent ends", "false"},
       {"log.format", "text or json", "text"},
       {"log.level", "debug, info, warn or error", "info"},
@@ -246,7 +249,10 @@ Result<Config> read_config(const Settings& settings) {
   config.runtimes = findings.value(runtime_types(settings));
   config.cpu = findings.value(optional_dmips(settings, "capacity.cpu"));
   config.ram = findings.value(optional_bytes(settings, "capacity.ram"));
-  config.dmips_per_core = findings.value(positive_number(settings, "dmips.perCore"));
+  if (const auto dmips = findings.value(optional_dmips(settings, "dmips.perCore"))) {
+    config.dmips_per_core = dmips->count();
+    config.dmips_origin = "configured";
+  }
   config.storage = findings.value(optional_bytes(settings, "partitions.storage"));
   config.state = findings.value(optional_bytes(settings, "partitions.state"));
   config.shared_resources = findings.value(shared_resources(settings));
@@ -257,6 +263,9 @@ Result<Config> read_config(const Settings& settings) {
   config.probe_period = findings.value(positive_duration(settings, "probe.period"));
   config.measure_period = findings.value(positive_duration(settings, "measure.period"));
   config.components = components(settings, findings);
+  config.measure_window = findings.value(positive_duration(settings, "measure.window"));
+  config.disk_period = findings.value(positive_duration(settings, "measure.diskPeriod"));
+  config.state_period = findings.value(positive_duration(settings, "state.period"));
   config.stop_instances_on_exit = settings.flag("stopInstancesOnExit");
   config.has_networks = findings.value(has_networks(settings));
   config.network_address = findings.value(network_address(settings));
@@ -277,6 +286,8 @@ std::string joined_text(const std::string& node, const std::string& server) {
 fs::path store_file(const fs::path& state_dir) { return state_dir / "agent.db"; }
 fs::path identity_directory(const fs::path& state_dir) { return state_dir / "identity"; }
 fs::path joined_file(const fs::path& state_dir) { return state_dir / "agent.yaml"; }
+fs::path storage_base(const fs::path& state_dir) { return state_dir / "storage"; }
+fs::path state_base(const fs::path& state_dir) { return state_dir / "state"; }
 
 Result<std::vector<model::SharedResource>> parse_shared_resources(
     const std::vector<std::string>& list) {

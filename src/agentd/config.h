@@ -27,7 +27,8 @@ struct Config {
   std::optional<std::vector<model::RuntimeType>> runtimes;  // nullopt: those that are installed
   std::optional<Dmips> cpu;                                 // nullopt: what the machine has
   std::optional<Bytes> ram;
-  std::int64_t dmips_per_core = 10'000;
+  std::int64_t dmips_per_core = 0;  // 0: measured when the node begins, and kept
+  std::string dmips_origin;         // where that figure comes from, for people
   std::optional<Bytes> storage;
   std::optional<Bytes> state;
   std::vector<model::SharedResource> shared_resources;
@@ -37,6 +38,10 @@ struct Config {
   Duration stop_grace = 10s;
   Duration probe_period = 10s;
   Duration measure_period = 2s;
+  Duration measure_window = 60s;
+  Duration disk_period = 60s;
+  Duration state_period = 5s;
+  std::string why_no_quotas;  // "": the file system holds storage and state to their quotas
   std::filesystem::path shim;
   std::filesystem::path image_dir;
   bool stop_instances_on_exit = false;
@@ -60,6 +65,8 @@ Result<Config> read_config(const shell::Settings& settings);
 std::filesystem::path store_file(const std::filesystem::path& state_dir);
 std::filesystem::path identity_directory(const std::filesystem::path& state_dir);
 std::filesystem::path joined_file(const std::filesystem::path& state_dir);
+std::filesystem::path storage_base(const std::filesystem::path& state_dir);
+std::filesystem::path state_base(const std::filesystem::path& state_dir);
 
 // What `join` writes there.
 std::string joined_text(const std::string& node, const std::string& server);

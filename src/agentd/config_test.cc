@@ -33,12 +33,20 @@ class ConfigTest : public testing::Test {
 TEST_F(ConfigTest, TheDefaultsAreGood) {
   const auto config = read({});
   ASSERT_TRUE(config) << config.error().message;
-  EXPECT_EQ(config->dmips_per_core, 10'000);
+  EXPECT_EQ(config->dmips_per_core, 0) << "it is measured";
+  EXPECT_EQ(config->measure_window, 60s);
   EXPECT_FALSE(config->runtimes);
   EXPECT_FALSE(config->cpu);
   EXPECT_EQ(config->heartbeat, 2s);
   EXPECT_EQ(config->shim.filename(), "berth-shim");
   EXPECT_FALSE(config->stop_instances_on_exit);
+}
+
+TEST_F(ConfigTest, WhatACoreDoesCanBeSaid) {
+  const auto config = read({"--dmips-per-core", "12000"});
+  ASSERT_TRUE(config) << config.error().message;
+  EXPECT_EQ(config->dmips_per_core, 12'000);
+  EXPECT_EQ(config->dmips_origin, "configured");
 }
 
 TEST_F(ConfigTest, SettingsAreReadAsPeopleWriteThem) {

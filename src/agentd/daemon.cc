@@ -20,7 +20,6 @@ namespace {
 
 using shell::LogLevel;
 
-constexpr Duration kUsageWindow = 10s;
 constexpr Duration kFarewellMargin = 10s;
 constexpr std::size_t kFarewellsMax = 100'000;
 
@@ -65,10 +64,10 @@ Daemon::Daemon(Config config, Outside outside, Facts facts)
              .perform = [this](const agent::Action& action) { performer_->perform(action); },
              .report = [this](std::uint64_t connection,
                               const model::Report& what) { report(connection, what); }}),
-      meter_(config_.dmips_per_core, kUsageWindow) {
+      meter_(config_.dmips_per_core, config_.measure_window) {
   const Tell to_us = [this](agent::Event event) { tell(std::move(event)); };
   for (const MakeRuntime& make : outside_.make_runtimes) {
-    runtimes_.push_back(std::make_unique<OrderedRuntime>(make, to_us));
+    runtimes_.push_back(std::make_unique<OrderedRuntime>(make, to_us, outside_.states));
   }
   performer_ = std::make_unique<Performer>(
       runtimes_, [this](const agent::CheckHealth& check) { return check_health(check); }, to_us,
@@ -103,6 +102,12 @@ void Daemon::begin() {
       node_, runtimes_, config_.probe_period,
       [this](agent::Event event) { tell(std::move(event)); }, outside_.address);
   measuring_ = std::make_unique<shell::Periodic>(config_.measure_period, [this] { measure(); });
+  if (outside_.count_disk) {
+    counting_ = std::make_unique<shell::Periodic>(config_.disk_period, [this] { count_disks(); });
+  }
+  if (outside_.states.look) {
+    saving_ = std::make_unique<shell::Periodic>(config_.state_period, [this] { look_at_states(); });
+  }
   if (!outside_.open_link) return shell::notify_ready();
   if (outside_.credentials) {
     renewal_ = std::make_unique<Renewal>(
@@ -132,6 +137,8 @@ void Daemon::end() {
   link.reset();  // without the lock: it waits for listeners that may want to send
   renewal_.reset();
   streams_.reset();
+  saving_.reset();
+  counting_.reset();
   measuring_.reset();
   watch_.reset();
   performer_->stop();
@@ -234,10 +241,73 @@ void Daemon::measure() {
   std::map<model::InstanceKey, runtime::Consumption> instances;
   for (const auto& one : runtimes_) instances.merge(one->runtime().measure());
   const bool is_alone = !config_.cpu && !config_.ram;
-  inbox_.tell_usage(is_alone ? meter_.add(shell::now(), instances, consumption_of_machine(),
-                                          UsageMeter::Rest::Machine)
-                             : meter_.add(shell::now(), instances, consumption_of_this_process(),
-                                          UsageMeter::Rest::Agent));
+  agent::Measured measured =
+      is_alone
+          ? meter_.add(shell::now(), instances, consumption_of_machine(), UsageMeter::Rest::Machine)
+          : meter_.add(shell::now(), instances, consumption_of_this_process(),
+                       UsageMeter::Rest::Agent);
+  measured.node->partitions = partitions();
+  {
+    const std::lock_guard lock(disk_mutex_);
+    for (auto& [key, footprint] : measured.footprints) {
+      const auto counted = on_disk_.find(key);
+      if (counted == on_disk_.end()) continue;
+      footprint.storage = counted->second.storage;
+      footprint.state = counted->second.state;
+    }
+  }
+  inbox_.tell_usage(std::move(measured));
+}
+
+// A walk over all that instances have stored is the dearest thing that is measured: it is done
+// rarely, by a thread of its own, and no walk goes on for ever.
+void Daemon::count_disks() {
+  std::map<model::InstanceKey, model::Footprint> counted;
+  for (const model::InstanceKey& key : running()) counted[key] = outside_.count_disk(key);
+  const std::lock_guard lock(disk_mutex_);
+  on_disk_ = std::move(counted);
+}
+
+void Daemon::look_at_states() {
+  if (inbox_.states_wait()) return;  // the store is full, perhaps
+  for (const model::InstanceKey& key : running()) {
+    if (auto saved = outside_.states.look(key)) tell(*std::move(saved));
+  }
+}
+
+std::set<model::InstanceKey> Daemon::running() const {
+  std::set<model::InstanceKey> keys;
+  for (const auto& one : runtimes_) {
+    for (const model::InstanceKey& key : one->runtime().running()) keys.insert(key);
+  }
+  return keys;
+}
+
+// Of a size that was configured, what our instances have is used; of a whole file system, whatever
+// is on it.
+std::vector<model::PartitionUsage> Daemon::partitions() const {
+  Bytes in_storage;
+  Bytes in_state;
+  {
+    const std::lock_guard lock(disk_mutex_);
+    for (const auto& [key, footprint] : on_disk_) {
+      in_storage += footprint.storage;
+      in_state += footprint.state;
+    }
+  }
+  std::vector<model::PartitionUsage> all;
+  const auto add = [&](std::string name, const std::filesystem::path& base,
+                       const std::optional<Bytes>& configured, Bytes ours) {
+    if (configured) return all.push_back({std::move(name), *configured, ours});
+    if (const auto found = file_system_of(base)) {
+      all.push_back({std::move(name), found->size, found->used});
+    }
+  };
+  const bool is_one = node_.partitions.same_partition;
+  add(is_one ? "storage+state" : "storage", storage_base(config_.state_dir), config_.storage,
+      in_storage);
+  if (!is_one) add("state", state_base(config_.state_dir), config_.state, in_state);
+  return all;
 }
 
 // Which runtime runs the instance only the runtimes know.

@@ -3,9 +3,11 @@
 #include <atomic>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -44,6 +46,9 @@ struct Outside {
   std::shared_ptr<NetworkControl> networks = nullptr;  // none: instances use that of the machine
   std::function<std::optional<model::Ipv4>()> address = {};  // of this node in networks; may change
   std::function<void()> remove_networks = {};                // when nothing runs any more
+  StateEnds states = {};
+  // What an instance has on disk; none: nothing is said of it. May take long.
+  std::function<model::Footprint(const model::InstanceKey&)> count_disk = {};
 };
 
 // The agent: its core, and all that it does in the world.
@@ -78,6 +83,10 @@ class Daemon {
   void send(std::uint64_t connection, v1::FromAgent message);
   agent::HealthChecked check_health(const agent::CheckHealth& check);
   void measure();
+  void count_disks();
+  void look_at_states();
+  std::vector<model::PartitionUsage> partitions() const;
+  std::set<model::InstanceKey> running() const;
   Result<std::unique_ptr<runtime::ExecSession>> exec(const model::InstanceKey& key,
                                                      const runtime::ExecRequest& request,
                                                      const runtime::ExecListener& listener);
@@ -97,6 +106,10 @@ class Daemon {
   UsageMeter meter_;
   std::unique_ptr<NodeWatch> watch_;
   std::unique_ptr<shell::Periodic> measuring_;
+  std::unique_ptr<shell::Periodic> counting_;
+  std::unique_ptr<shell::Periodic> saving_;
+  mutable std::mutex disk_mutex_;
+  std::map<model::InstanceKey, model::Footprint> on_disk_;  // when it was counted last
   std::unique_ptr<Streams> streams_;
   std::unique_ptr<Renewal> renewal_;
   std::string last_failure_;  // to connect; of the link's threads, which call one at a time

@@ -39,6 +39,52 @@ TEST_F(DaemonTest, WhatIsToldIsDurableBeforeItIsStarted) {
   EXPECT_TRUE(was_durable);
 }
 
+// States on no disk: what was taken, and what is found when a run ends.
+struct FakeStates {
+  std::promise<model::SavedState> taken;
+  std::string found;
+
+  std::function<void(Config&, Outside&)> installed() {
+    return [this](Config&, Outside& outside) {
+      outside.states.take =
+          [this](const model::InstanceSpec&,
+                 const model::SavedState& state) -> tl::expected<void, model::Problem> {
+        taken.set_value(state);
+        return {};
+      };
+      outside.states.look =
+          [this](const model::InstanceKey& key) -> std::optional<agent::StateSaved> {
+        if (found.empty()) return std::nullopt;
+        return agent::StateSaved{key, Bytes(1), "digest-of-" + found, found};
+      };
+    };
+  }
+};
+
+TEST_F(DaemonTest, AStateThatIsHandedIsTakenBeforeTheStart) {
+  FakeStates states;
+  const RunningAgent agent(machine_, store_, &server_, states.installed());
+  model::Command command = a_command(1, {a_spec("web")});
+  command.states = {{key_of("web"), 4, "digest", "content"}};
+  server_.say(command);
+  EXPECT_EQ(states.taken.get_future().get().content, "content");
+  EXPECT_TRUE(server_.wait_for_status("web", is_active));
+}
+
+TEST_F(DaemonTest, WhatAnInstanceHasLeftIsReportedWithItsEnd) {
+  FakeStates states;
+  const RunningAgent agent(machine_, store_, &server_, states.installed());
+  server_.say(a_command(1, {a_spec("web")}));
+  ASSERT_TRUE(server_.wait_for_status("web", is_active));
+  states.found = "left";
+  server_.say(a_command(2, {}));
+  EXPECT_TRUE(server_.wait_for([](const v1::FromAgent& message) {
+    const v1::Report& report = message.report();
+    return report.states_size() == 1 && report.states(0).content() == "left" &&
+           (report.gone_size() == 1 || report.full());
+  }));
+}
+
 TEST_F(DaemonTest, AFullDiskDelaysAndHurtsNothingThatRuns) {
   const RunningAgent agent(machine_, store_, &server_);
   server_.say(a_command(1, {a_spec("web")}));

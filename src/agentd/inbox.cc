@@ -8,6 +8,7 @@
 namespace berth::agentd {
 
 void Inbox::tell(agent::Event event) {
+  if (std::holds_alternative<agent::StateSaved>(event)) ++states_;
   if (box_.post(std::move(event))) return;
   CHECK(box_.closed(), "more facts wait than this machine can have");
 }
@@ -30,6 +31,7 @@ std::vector<agent::Event> Inbox::take(std::optional<Time> until) {
   for (const agent::Event& event : events) {
     if (std::holds_alternative<agent::CommandReceived>(event)) --commands_;
     if (std::holds_alternative<agent::Measured>(event)) usage_waits_ = false;
+    if (std::holds_alternative<agent::StateSaved>(event)) --states_;
   }
   return events;
 }

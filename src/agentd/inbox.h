@@ -21,6 +21,9 @@ class Inbox {
   // False: refused. Commands may be lost; the next report tells the controller that it was.
   [[nodiscard]] bool tell_command(model::Command command);
 
+  // While this is so, no more should come: they are large.
+  bool states_wait() const { return states_ > 0; }
+
   // Dropped if the last one was not looked at yet.
   void tell_usage(agent::Measured measured);
 
@@ -36,6 +39,7 @@ class Inbox {
 
   shell::Mailbox<agent::Event> box_{kEventsMax};
   std::atomic<std::size_t> commands_ = 0;
+  std::atomic<std::size_t> states_ = 0;
   std::atomic<bool> usage_waits_ = false;
 };
 

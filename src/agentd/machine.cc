@@ -17,6 +17,7 @@
 #include <thread>
 
 #include "base/check.h"
+#include "runtime/network_counters.h"
 
 namespace berth::agentd {
 namespace {
@@ -46,6 +47,12 @@ std::optional<Bytes> kibibytes_of(std::string_view text, std::string_view label)
   text.remove_prefix(at + label.size());
   const auto value = take_number(text);
   return value ? std::optional(Bytes(*value * 1024)) : std::nullopt;
+}
+
+void add_network(runtime::Consumption& consumption) {
+  const runtime::NetworkCounters network = runtime::count_machine_network();
+  consumption.received = network.received;
+  consumption.sent = network.sent;
 }
 
 }  // namespace
@@ -86,6 +93,7 @@ runtime::Consumption consumption_of_machine() {
   const auto busy = parse_stat(read_proc("/proc/stat"), sysconf(_SC_CLK_TCK));
   if (busy) consumption.cpu_time = *busy;
   if (const auto memory = read_memory()) consumption.ram = memory->total - memory->available;
+  add_network(consumption);
   return consumption;
 }
 
@@ -102,15 +110,27 @@ runtime::Consumption consumption_of_this_process() {
   if (const auto pages = take_number(rest)) {
     consumption.ram = Bytes(*pages * sysconf(_SC_PAGESIZE));
   }
+  add_network(consumption);
   return consumption;
 }
 
-Result<Bytes> partition_size(const fs::path& directory) {
+Result<FileSystem> file_system_of(const fs::path& directory) {
+  struct stat file {};
   struct statvfs told {};
-  if (statvfs(directory.c_str(), &told) != 0) {
+  const bool is_there = stat(directory.c_str(), &file) == 0;
+  if (!is_there && errno == ENOENT && directory.has_parent_path() &&
+      directory.parent_path() != directory) {
+    return file_system_of(directory.parent_path());
+  }
+  if (!is_there || statvfs(directory.c_str(), &told) != 0) {
     return Error{Code::Unavailable, directory.string() + ": " + std::strerror(errno)};
   }
-  return Bytes(static_cast<std::int64_t>(told.f_blocks * told.f_frsize));
+  const auto bytes = [&](std::uint64_t blocks) {
+    return Bytes(static_cast<std::int64_t>(blocks * told.f_frsize));
+  };
+  return FileSystem{.device = file.st_dev,
+                    .size = bytes(told.f_blocks),
+                    .used = bytes(told.f_blocks - told.f_bfree)};
 }
 
 Result<void> make_state_directory(const fs::path& path) {

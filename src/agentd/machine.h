@@ -29,12 +29,18 @@ std::optional<std::chrono::microseconds> parse_stat(std::string_view text,
 std::int64_t processor_count();  // that this process may use
 Result<Memory> read_memory();
 
-// Of the whole machine, and of this process; what cannot be read counts as nothing.
+// Of the whole machine, and of this process; what cannot be read counts as nothing. The network is
+// that of the machine, or of the namespace that the agent runs in.
 runtime::Consumption consumption_of_machine();
 runtime::Consumption consumption_of_this_process();
 
-// The size of the file system that holds this directory.
-Result<Bytes> partition_size(const std::filesystem::path& directory);
+// The file system that holds this directory; one that is not there yet is where it will be made.
+struct FileSystem {
+  std::uint64_t device = 0;
+  Bytes size;
+  Bytes used;
+};
+Result<FileSystem> file_system_of(const std::filesystem::path& directory);
 
 // Made if it is not there. Instances have users of their own and their directories inside, so all
 // may pass through it.

@@ -1,5 +1,7 @@
 #include "agentd/node_watch.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <string>
 #include <utility>
@@ -19,14 +21,28 @@ Result<model::Usage> capacity_of(const Config& config) {
   return capacity;
 }
 
-// Both are on the file system of the state directory: what is not configured apart is one counter.
+// Where both are on one file system, what is not configured apart is one counter.
 Result<model::Partitions> partitions_of(const Config& config) {
-  const Bytes whole = TRY(partition_size(config.state_dir));
+  const FileSystem storage = TRY(file_system_of(storage_base(config.state_dir)));
+  const FileSystem state = TRY(file_system_of(state_base(config.state_dir)));
   model::Partitions partitions;
-  partitions.storage = config.storage.value_or(whole);
-  partitions.state = config.state.value_or(whole);
-  partitions.same_partition = !config.storage && !config.state;
+  partitions.storage = config.storage.value_or(storage.size);
+  partitions.state = config.state.value_or(state.size);
+  partitions.same_partition = storage.device == state.device && !config.storage && !config.state;
   return partitions;
+}
+
+std::vector<std::string> remarks_on(const Config& config) {
+  std::vector<std::string> remarks;
+  if (!config.dmips_origin.empty()) {
+    remarks.push_back(
+        fmt::format("a core does {} DMIPS: {}", config.dmips_per_core, config.dmips_origin));
+  }
+  if (!config.why_no_quotas.empty()) {
+    remarks.push_back(fmt::format("quotas of storage and state are watched, not enforced: {}",
+                                  config.why_no_quotas));
+  }
+  return remarks;
 }
 
 void log_readiness(const model::Runtime& runtime) {
@@ -47,6 +63,7 @@ Result<model::NodeInfo> describe_node(const Config& config) {
   node.capacity = TRY(capacity_of(config));
   node.partitions = TRY(partitions_of(config));
   node.shared_resources = config.shared_resources;
+  node.remarks = remarks_on(config);
   return node;
 }
 

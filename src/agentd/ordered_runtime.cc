@@ -19,8 +19,8 @@ bool is_in(const std::vector<model::FoundRun>& runs, const agent::Exited& exited
 
 }  // namespace
 
-OrderedRuntime::OrderedRuntime(const MakeRuntime& make, Tell tell)
-    : tell_(std::move(tell)), runtime_(make(*this)) {
+OrderedRuntime::OrderedRuntime(const MakeRuntime& make, Tell tell, StateEnds states)
+    : tell_(std::move(tell)), states_(std::move(states)), runtime_(make(*this)) {
   CHECK(runtime_ != nullptr, "a runtime that was not made");
   const model::Runtime described = runtime_->describe();
   id_ = described.id;
@@ -54,12 +54,20 @@ void OrderedRuntime::list() {
 
 void OrderedRuntime::start(const agent::Start& start) {
   const std::shared_lock no_list(starting_);
-  const auto started = runtime_->start(start.spec, start.run);
+  const auto started = try_start(start);
   if (started) {
     tell_(agent::Started{start.spec.key, start.run});
   } else {
     tell_(agent::StartFailed{start.spec.key, start.run, started.error()});
   }
+}
+
+tl::expected<void, model::Problem> OrderedRuntime::try_start(const agent::Start& start) {
+  if (start.state && states_.take) {
+    const auto taken = states_.take(start.spec, *start.state);
+    if (!taken) return taken;
+  }
+  return runtime_->start(start.spec, start.run);
 }
 
 void OrderedRuntime::stop(const agent::Stop& stop) {
@@ -75,7 +83,10 @@ void OrderedRuntime::exited(const model::InstanceKey& key, const model::RunId& r
                 {"reason", problem.reason},
                 {"why", problem.message}});
   }
-  agent::Exited exited{key, run, exit_code, problem};
+  agent::Exited exited{key, run, exit_code, problem, std::nullopt};
+  // With its end, and not later: who hears that it is gone shall have what it has left. Both the
+  // walk and what is read are bounded.
+  if (states_.look) exited.state = states_.look(key);
   const std::lock_guard lock(mutex_);
   if (listing_) {
     held_back_.push_back(std::move(exited));

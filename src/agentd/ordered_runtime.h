@@ -4,6 +4,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <shared_mutex>
 #include <vector>
 
@@ -17,12 +18,20 @@ using Tell = std::function<void(agent::Event)>;
 // A runtime, told what it shall tell to.
 using MakeRuntime = std::function<std::unique_ptr<runtime::Runtime>(runtime::RunListener&)>;
 
+// The states of instances on this machine; see StateKeeper. None: nobody cares for them.
+struct StateEnds {
+  std::function<std::optional<agent::StateSaved>(const model::InstanceKey&)> look;
+  std::function<tl::expected<void, model::Problem>(const model::InstanceSpec&,
+                                                   const model::SavedState&)>
+      take;
+};
+
 // A runtime whose facts reach the core in the order in which they happened: between the moment when
 // the runs are listed and the moment when the list is told, no start ends and no end is told. Its
 // methods may block; those of one instance come one after the other.
 class OrderedRuntime final : public runtime::RunListener {
  public:
-  OrderedRuntime(const MakeRuntime& make, Tell tell);
+  OrderedRuntime(const MakeRuntime& make, Tell tell, StateEnds states = {});
 
   runtime::Runtime& runtime() { return *runtime_; }
   const model::RuntimeId& id() const { return id_; }
@@ -36,7 +45,10 @@ class OrderedRuntime final : public runtime::RunListener {
               const model::Problem& problem) override;
 
  private:
+  tl::expected<void, model::Problem> try_start(const agent::Start& start);
+
   const Tell tell_;
+  const StateEnds states_;
   std::shared_mutex starting_;  // shared by starts, owned by a list
   std::mutex mutex_;
   bool listing_ = false;

@@ -10,8 +10,17 @@ namespace berth::agentd {
 namespace {
 
 constexpr std::string_view kWanted = "wanted/";
+constexpr std::string_view kHanded = "handed/";
+constexpr std::string_view kLast = "last/";
 constexpr std::string_view kActed = "acted";
 constexpr std::string_view kNetwork = "network";
+
+store::Change to_change(std::string_view table, const model::InstanceKey& key,
+                        const std::optional<model::SavedState>& state) {
+  store::Change change{std::string(table) + model::to_string(key), std::nullopt};
+  if (state) change.value = codec::encode_record(model::StateRecord{*state, {}});
+  return change;
+}
 
 struct ToChange {
   store::Change operator()(const agent::WriteWanted& write) const {
@@ -25,6 +34,12 @@ struct ToChange {
   store::Change operator()(const agent::WriteNetwork& write) const {
     return {std::string(kNetwork), codec::encode_record(write.network)};
   }
+  store::Change operator()(const agent::WriteHanded& write) const {
+    return to_change(kHanded, write.key, write.state);
+  }
+  store::Change operator()(const agent::WriteLast& write) const {
+    return to_change(kLast, write.key, write.state);
+  }
 };
 
 template <class Record>
@@ -32,6 +47,15 @@ Result<Record> decode(const store::Entry& entry) {
   Result<Record> record = codec::decode_record<Record>(entry.value);
   if (!record) return Error{Code::Damaged, entry.key + ": " + record.error().message};
   return record;
+}
+
+Result<void> load_states(const store::Store& store, std::string_view table,
+                         std::map<model::InstanceKey, model::SavedState>& states) {
+  for (const store::Entry& entry : TRY(store.list(table))) {
+    model::StateRecord record = TRY(decode<model::StateRecord>(entry));
+    states.insert_or_assign(record.state.key, std::move(record.state));
+  }
+  return {};
 }
 
 }  // namespace
@@ -49,6 +73,8 @@ Result<agent::Restored> load(const store::Store& store) {
     model::WantedRecord wanted = TRY(decode<model::WantedRecord>(entry));
     restored.wanted.insert_or_assign(wanted.spec.key, std::move(wanted));
   }
+  TRY(load_states(store, kHanded, restored.handed));
+  TRY(load_states(store, kLast, restored.last));
   if (const auto acted = TRY(store.get(kActed))) {
     restored.acted = TRY(decode<model::CommandNumber>({std::string(kActed), *acted}));
   }

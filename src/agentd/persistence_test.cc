@@ -44,6 +44,24 @@ TEST(AgentPersistence, WhatWasWrittenIsLoaded) {
   EXPECT_EQ(loaded->network, network);
 }
 
+TEST(AgentPersistence, StatesAreLoadedByteForByte) {
+  store::MemoryDisk disk;
+  store::MemoryStore store(disk);
+  const model::InstanceKey key = a_wanted_record().spec.key;
+  const model::SavedState handed{key, 7, "abc", std::string("a\0b\n", 4)};
+  const model::SavedState last{key, 0, "def", "last"};
+  ASSERT_TRUE(
+      store.commit(to_changes({agent::WriteHanded{key, handed}, agent::WriteLast{key, last}})));
+  const Result<agent::Restored> loaded = load(store);
+  ASSERT_TRUE(loaded) << loaded.error().message;
+  EXPECT_EQ(loaded->handed.at(key), handed);
+  EXPECT_EQ(loaded->last.at(key), last);
+  ASSERT_TRUE(store.commit(
+      to_changes({agent::WriteHanded{key, std::nullopt}, agent::WriteLast{key, std::nullopt}})));
+  EXPECT_TRUE(load(store)->handed.empty());
+  EXPECT_TRUE(load(store)->last.empty());
+}
+
 TEST(AgentPersistence, AnEmptyStoreIsAnAgentThatWasNeverTold) {
   store::MemoryDisk disk;
   const Result<agent::Restored> loaded = load(store::MemoryStore(disk));

@@ -10,12 +10,14 @@
 #include <thread>
 #include <utility>
 
+#include "agentd/calibration.h"
 #include "agentd/config.h"
 #include "agentd/daemon.h"
 #include "agentd/join_command.h"
 #include "agentd/machine.h"
 #include "agentd/real_outside.h"
 #include "runtime/component/crash_points.h"
+#include "runtime/disk_quota.h"
 #include "shell/log.h"
 #include "shell/signals.h"
 #include "store/sqlite/sqlite_store.h"
@@ -91,6 +93,28 @@ void warn_if_alone(const Config& config, const std::optional<trust::Credentials>
   }
 }
 
+// What the node is held to for its whole life, whatever the load at this start.
+Result<void> take_stock(Config& config, store::Store& store) {
+  if (config.dmips_per_core == 0) {
+    const Calibration calibration = TRY(calibrate(store));
+    config.dmips_per_core = calibration.dmips_per_core;
+    config.dmips_origin = "measured once; dmips.perCore overrides it";
+    if (calibration.is_new) {
+      shell::log(shell::LogLevel::Info, "measured what a core does",
+                 {{"dmips", std::to_string(config.dmips_per_core)}});
+    }
+  }
+  for (const auto& base : {storage_base(config.state_dir), state_base(config.state_dir)}) {
+    TRY(make_state_directory(base));
+    if (config.why_no_quotas.empty()) config.why_no_quotas = runtime::why_no_quotas(base);
+  }
+  if (!config.why_no_quotas.empty()) {
+    shell::log(shell::LogLevel::Info, "quotas of storage and state are watched, not enforced",
+               {{"why", config.why_no_quotas}});
+  }
+  return {};
+}
+
 Result<void> run(Config config) {
   // Before any thread is started: they inherit the mask.
   shell::Signals signals = TRY(shell::Signals::block());
@@ -104,6 +128,7 @@ Result<void> run(Config config) {
   }
   config.boot_id = make_boot_id();
   store::SqliteStore store = TRY(store::SqliteStore::open(store_file(config.state_dir)));
+  TRY(take_stock(config, store));
   warn_if_alone(config, credentials);
   const auto daemon = TRY(Daemon::open(config, real_outside(config, store, credentials)));
 

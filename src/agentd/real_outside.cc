@@ -5,8 +5,11 @@
 #include <vector>
 
 #include "agentd/machine.h"
+#include "agentd/state_keeper.h"
 #include "link/agent_end.h"
+#include "runtime/directory_tree.h"
 #include "runtime/health_check.h"
+#include "runtime/instance_state.h"
 #include "runtime/logs.h"
 #include "runtime/runtimes.h"
 #include "shell/log.h"
@@ -68,15 +71,36 @@ runtime::HealthTarget health_target(const model::InstanceSpec& spec,
   return target;
 }
 
+runtime::MachineConfig machine_of(const Config& config) {
+  return {.state_dir = config.state_dir,
+          .agent_id = config.node,
+          .shim = config.shim,
+          .dmips_per_core = config.dmips_per_core,
+          .image_dir = config.image_dir,
+          .logs = {},
+          .components = config.components,
+          .has_quotas = config.why_no_quotas.empty()};
+}
+
+StateEnds states_on(const runtime::MachineConfig& machine) {
+  const auto keeper = std::make_shared<StateKeeper>(machine);
+  return {.look = [keeper](const model::InstanceKey& key) { return keeper->look(key); },
+          .take = [keeper](const model::InstanceSpec& spec,
+                           const model::SavedState& state) { return keeper->take(spec, state); }};
+}
+
+model::Footprint count_disk(const std::filesystem::path& state_dir, const model::InstanceKey& key) {
+  const auto size_of = [](const std::filesystem::path& directory) {
+    return runtime::look_at_tree(directory, {}).size;
+  };
+  return {.storage = size_of(runtime::storage_directory(state_dir, key)),
+          .state = size_of(runtime::state_directory(state_dir, key)),
+          .traffic = {}};
+}
+
 std::vector<MakeRuntime> runtime_makers(const Config& config, runtime::InstanceNetworks* networks) {
-  const runtime::MachineConfig machine{.state_dir = config.state_dir,
-                                       .agent_id = config.node,
-                                       .shim = config.shim,
-                                       .dmips_per_core = config.dmips_per_core,
-                                       .image_dir = config.image_dir,
-                                       .logs = {},
-                                       .components = config.components,
-                                       .networks = networks};
+  runtime::MachineConfig machine = machine_of(config);
+  machine.networks = networks;
   std::vector<MakeRuntime> makers;
   for (const model::RuntimeType type : runtime_types(config)) {
     makers.push_back([machine, type](runtime::RunListener& listener) {
@@ -139,7 +163,10 @@ Outside real_outside(const Config& config, store::Store& store,
       .check_health =
           [networks](const model::InstanceSpec& spec, runtime::Runtime& runtime) {
             return runtime::check_health(*spec.item.health, health_target(spec, networks), runtime);
-          }};
+          },
+      .states = states_on(machine_of(config)),
+      .count_disk = [state_dir = config.state_dir](
+                        const model::InstanceKey& key) { return count_disk(state_dir, key); }};
   if (networks) {
     outside.networks = networks;
     outside.address = [networks] { return std::optional(networks->host().address()); };

@@ -14,8 +14,13 @@ namespace berth::agentd {
 // The average of what one thing used over the last while. Pure.
 class Average {
  public:
-  model::Usage add(Time at, const runtime::Consumption& used, Duration window,
-                   std::int64_t dmips_per_core);
+  struct Rates {
+    model::Usage usage;
+    model::Traffic traffic;
+  };
+
+  Rates add(Time at, const runtime::Consumption& used, Duration window,
+            std::int64_t dmips_per_core);
 
  private:
   struct Point {
@@ -32,6 +37,7 @@ class UsageMeter {
       : dmips_per_core_(dmips_per_core), window_(window) {}
 
   // What `rest` is: that of the agent, to be added to the instances, or that of the whole machine.
+  // Its traffic is the node's either way: who shares the network of the machine is not told apart.
   enum class Rest { Agent, Machine };
 
   agent::Measured add(Time at, const std::map<model::InstanceKey, runtime::Consumption>& instances,

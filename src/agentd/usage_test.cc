@@ -49,6 +49,27 @@ TEST(Usage, ANewRunBeginsANewAverage) {
   EXPECT_EQ(measured.instances.at(kKey).cpu, Dmips(1'000));
 }
 
+TEST(Usage, TrafficIsInBytesPerSecond) {
+  UsageMeter meter(1'000, 10s);
+  const auto at = [&](Time time, std::int64_t received, std::int64_t sent) {
+    const runtime::Consumption used{.received = received, .sent = sent};
+    return meter.add(time, {{kKey, used}}, used, UsageMeter::Rest::Machine);
+  };
+  at(kStart, 1'000, 0);
+  const auto measured = at(kStart + 2s, 5'000, 100);
+  EXPECT_EQ(measured.footprints.at(kKey).traffic, (model::Traffic{2'000, 50}));
+  EXPECT_EQ(measured.node->traffic, (model::Traffic{2'000, 50}));
+}
+
+TEST(Usage, AgentsOnOneMachineDoNotSeeEachOthersLoad) {
+  UsageMeter meter(1'000, 10s);
+  meter.add(kStart, {{kKey, used(0s, 100)}}, used(0s, 5), UsageMeter::Rest::Agent);
+  // However busy the machine is: the agent itself and its instances are all that counts.
+  const auto measured =
+      meter.add(kStart + 1s, {{kKey, used(500ms, 100)}}, used(100ms, 5), UsageMeter::Rest::Agent);
+  EXPECT_EQ(measured.total, (model::Usage{Dmips(600), Bytes(105)}));
+}
+
 TEST(Usage, WhatNoLongerRunsIsNotMeasured) {
   UsageMeter meter(1'000, 10s);
   meter.add(kStart, {{kKey, used(1s, 1)}}, {}, UsageMeter::Rest::Agent);

@@ -71,6 +71,13 @@ std::string usage_text(const v1::Usage& usage) {
   return human(Dmips(usage.cpu())) + ", " + human(Bytes(usage.ram()));
 }
 
+// Nothing if nothing was measured, or nothing came and went.
+std::string traffic_text(const v1::Traffic& traffic) {
+  if (traffic.received() == 0 && traffic.sent() == 0) return "";
+  return fmt::format("receives {}/s, sends {}/s", human(Bytes(traffic.received())),
+                     human(Bytes(traffic.sent())));
+}
+
 Result<std::string> describe_instance(const client::Client& client, const std::string& name,
                                       const Style& style) {
   const v1::Instances all = TRY(list_instances(client));
@@ -90,6 +97,15 @@ Result<std::string> describe_instance(const client::Client& client, const std::s
   facts.add("Restarts", std::to_string(instance.restarts()));
   if (instance.has_exit_code()) facts.add("Last exit code", std::to_string(instance.exit_code()));
   if (instance.has_usage()) facts.add("Uses", usage_text(instance.usage()));
+  if (instance.has_footprint()) {
+    facts.add("Has on disk", fmt::format("{} in storage, {} in state",
+                                         human(Bytes(instance.footprint().storage())),
+                                         human(Bytes(instance.footprint().state()))));
+    facts.add("Traffic", traffic_text(instance.footprint().traffic()));
+  }
+  if (instance.state_generation() > 0) {
+    facts.add("State kept", fmt::format("generation {}", instance.state_generation()));
+  }
   if (instance.uid() != 0) {
     facts.add("User and group", fmt::format("{}:{}", instance.uid(), instance.gid()));
   }
@@ -131,6 +147,13 @@ Result<std::string> describe_node(const client::Client& client, const std::strin
   if (node.measured()) facts.add("Used", usage_text(node.used()));
   if (node.has_cpu_load()) facts.add("Load of cpu", load_fact(node, Resource::Cpu));
   if (node.has_ram_load()) facts.add("Load of ram", load_fact(node, Resource::Ram));
+  for (const v1::PartitionUsage& partition : node.partitions()) {
+    facts.add("Disk for " + partition.name(),
+              fmt::format("{} of {} used", human(Bytes(partition.used())),
+                          human(Bytes(partition.size()))));
+  }
+  facts.add("Traffic", traffic_text(node.traffic()));
+  for (const std::string& remark : node.remarks()) facts.add("Remark", remark);
   const v1::Instances on_it = TRY(list_instances(client, {.node = node.name()}));
   const std::vector<v1::Instance> instances(on_it.instances().begin(), on_it.instances().end());
   return facts.render(style) + section("Runtimes", runtimes_table(node), style) +

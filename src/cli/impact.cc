@@ -45,15 +45,6 @@ Downtime downtime_of(const placement::Placement& placement, const Directory& dir
   return stops_first ? Downtime::StopsFirst : Downtime::None;
 }
 
-bool leaves_storage_behind(const placement::Placement& placement, const Directory& directory) {
-  if (!placement.from || placement.from->node == placement.place.node) return false;
-  const model::Item* item = directory.item(placement.key.item, placement.version);
-  const placement::NodeView* from = directory.node(placement.from->node);
-  if (item == nullptr || from == nullptr || from->info->partitions.unit_wide) return false;
-  return item->type == model::ItemType::Service &&
-         wants(item->quotas.storage, item->request.storage);
-}
-
 std::string downtime_text(const placement::Placement& placement, Downtime downtime) {
   switch (downtime) {
     case Downtime::StopsFirst: return "stops first";

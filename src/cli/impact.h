@@ -17,9 +17,6 @@ enum class Downtime {
 
 Downtime downtime_of(const placement::Placement& placement, const Directory& directory);
 
-// Storage stays on its node, unless the partition is one for all nodes.
-bool leaves_storage_behind(const placement::Placement& placement, const Directory& directory);
-
 // For people: "none", "stops first", ...; empty for what does not move or change.
 std::string downtime_text(const placement::Placement& placement, Downtime downtime);
 

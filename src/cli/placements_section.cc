@@ -99,8 +99,8 @@ std::vector<Cell> wide_cells(const Placement& placement, const Directory& direct
           {image_text(item, placement.image)}};
 }
 
-std::string note_on(const Placement& placement, const Directory& directory) {
-  return leaves_storage_behind(placement, directory) ? "storage stays behind" : "";
+std::string note_on(const Placement& placement) {
+  return placement.leaves_storage ? "storage stays behind" : "";
 }
 
 std::vector<Cell> row_of(const Group& group, const PlanView& view) {
@@ -116,7 +116,7 @@ std::vector<Cell> row_of(const Group& group, const PlanView& view) {
       {model::to_string(placement.place)},
       {placement.from ? model::to_string(*placement.from) : ""},
       {downtime_text(placement, downtime), interrupts ? Tone::Warning : Tone::Plain},
-      {note_on(placement, view.directory), Tone::Warning}};
+      {note_on(placement), Tone::Warning}};
   if (view.detail == Detail::Wide)
     std::ranges::move(wide_cells(placement, view.directory), std::back_inserter(row));
   return row;

@@ -106,11 +106,10 @@ TEST_F(PlanTable, KnowsThatALostNodeRunsNothing) {
 }
 
 TEST_F(PlanTable, ShowsAMoveThatLeavesStorageBehind) {
-  item_.quotas.storage = Bytes(1 << 20);
   plan_.placements = {a_move(0, "n1", "n2")};
-  EXPECT_THAT(render(), HasSubstr("storage stays behind"));
-  info_.partitions.unit_wide = true;
   EXPECT_THAT(render(), Not(HasSubstr("storage stays behind")));
+  plan_.placements[0].leaves_storage = true;
+  EXPECT_THAT(render(), HasSubstr("storage stays behind"));
 }
 
 TEST_F(PlanTable, MakesOneRowOfManyAlikeUnlessItIsWide) {

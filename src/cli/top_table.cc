@@ -27,6 +27,25 @@ void add_load(std::vector<Cell>& row, std::int64_t used, std::int64_t reserved,
   row.push_back({percent_text(reserved, capacity), Tone::Dim});
 }
 
+std::string rate(std::int64_t bytes_per_second) {
+  return bytes_per_second == 0 ? "-" : human(Bytes(bytes_per_second)) + "/s";
+}
+
+void add_traffic(std::vector<Cell>& row, const v1::Traffic& traffic) {
+  row.push_back({rate(traffic.received())});
+  row.push_back({rate(traffic.sent())});
+}
+
+// The fullest of its partitions: that is the one to look at.
+Cell disk_cell(const v1::Node& node) {
+  std::int64_t highest = -1;
+  for (const v1::PartitionUsage& partition : node.partitions()) {
+    highest = std::max(highest, percent_of(partition.used(), partition.size()));
+  }
+  if (highest < 0) return {"?"};
+  return {fmt::format("{}%", highest), tone_of_share(highest)};
+}
+
 }  // namespace
 
 std::string top_nodes(const std::vector<v1::Node>& nodes, const Style& style) {
@@ -38,7 +57,10 @@ std::string top_nodes(const std::vector<v1::Node>& nodes, const Style& style) {
                {"RESERVED", Align::Right},
                {"RAM"},
                {"USED", Align::Right},
-               {"RESERVED", Align::Right}});
+               {"RESERVED", Align::Right},
+               {"DISK", Align::Right},
+               {"RECEIVES", Align::Right},
+               {"SENDS", Align::Right}});
   for (const v1::Node& node : nodes) {
     std::vector<Cell> row{
         {node.name()}, {state_text(node), tone_of(node)}, {std::to_string(node.instances())}};
@@ -46,19 +68,33 @@ std::string top_nodes(const std::vector<v1::Node>& nodes, const Style& style) {
              style);
     add_load(row, node.used().ram(), node.reserved().ram(), node.capacity().ram(), node.measured(),
              style);
+    row.push_back(disk_cell(node));
+    add_traffic(row, node.traffic());
     table.add(std::move(row));
   }
   return table.empty() ? "There are no nodes.\n" : table.render(style, 0);
 }
 
 std::string top_instances(const std::vector<v1::Instance>& instances, const Style& style) {
-  Table table({{"INSTANCE"}, {"STATE"}, {"NODE"}, {"CPU", Align::Right}, {"RAM", Align::Right}});
+  Table table({{"INSTANCE"},
+               {"STATE"},
+               {"NODE"},
+               {"CPU", Align::Right},
+               {"RAM", Align::Right},
+               {"STORAGE", Align::Right},
+               {"STATE SIZE", Align::Right},
+               {"RECEIVES", Align::Right},
+               {"SENDS", Align::Right}});
   for (const v1::Instance& instance : instances) {
-    table.add({{name_of(instance)},
-               {state_text(instance), tone_of(instance)},
-               {instance.place().node()},
-               {human(Dmips(instance.usage().cpu()))},
-               {human(Bytes(instance.usage().ram()))}});
+    std::vector<Cell> row{{name_of(instance)},
+                          {state_text(instance), tone_of(instance)},
+                          {instance.place().node()},
+                          {human(Dmips(instance.usage().cpu()))},
+                          {human(Bytes(instance.usage().ram()))},
+                          {human(Bytes(instance.footprint().storage()))},
+                          {human(Bytes(instance.footprint().state()))}};
+    add_traffic(row, instance.footprint().traffic());
+    table.add(std::move(row));
   }
   return table.empty() ? "There are no instances.\n" : table.render(style, 0);
 }

@@ -45,6 +45,10 @@ std::string ram_text(const v1::Usage& usage) { return human(Bytes(usage.ram()));
 
 Json json_of(const v1::Usage& usage) { return {{"cpu", usage.cpu()}, {"ram", usage.ram()}}; }
 
+Json json_of(const v1::Traffic& traffic) {
+  return {{"received", traffic.received()}, {"sent", traffic.sent()}};
+}
+
 std::string share(std::int64_t part, std::int64_t whole) {
   return fmt::format("{}%", percent_of(part, whole));
 }
@@ -346,7 +350,11 @@ Json json_of(const v1::Instance& instance) {
             {"gid", instance.gid()},
             {"address", instance.address()},
             {"names", std::vector<std::string>(instance.names().begin(), instance.names().end())},
-            {"usage", json_of(instance.usage())}};
+            {"usage", json_of(instance.usage())},
+            {"storage", instance.footprint().storage()},
+            {"stateSize", instance.footprint().state()},
+            {"stateGeneration", instance.state_generation()},
+            {"traffic", json_of(instance.footprint().traffic())}};
   if (instance.has_exit_code()) json["exitCode"] = instance.exit_code();
   if (instance.gone()) json["gone"] = true;
   return json;
@@ -366,10 +374,18 @@ Json json_of(const v1::Node& node) {
             {"labels", Json::array()},
             {"priority", node.priority()},
             {"instances", node.instances()},
-            {"runtimes", Json::array()}};
+            {"runtimes", Json::array()},
+            {"traffic", json_of(node.traffic())},
+            {"partitions", Json::array()},
+            {"remarks", Json::array()}};
   if (node.measured()) json["used"] = json_of(node.used());
   if (node.has_cpu_load()) json["cpuLoad"] = json_of(node.cpu_load());
   if (node.has_ram_load()) json["ramLoad"] = json_of(node.ram_load());
+  for (const v1::PartitionUsage& partition : node.partitions()) {
+    json["partitions"].push_back(
+        {{"name", partition.name()}, {"size", partition.size()}, {"used", partition.used()}});
+  }
+  for (const std::string& remark : node.remarks()) json["remarks"].push_back(remark);
   for (const std::string& label : node.labels()) json["labels"].push_back(label);
   for (const v1::Runtime& runtime : node.runtimes()) {
     json["runtimes"].push_back({{"name", runtime.name()},

@@ -142,7 +142,7 @@ void describe(V& v, T& runtime) {
 
 template <class V, Is<model::NodeInfo> T>
 void describe(V& v, T& info) {
-  auto& [type, state, address, capacity, partitions, shared_resources, runtimes] = info;
+  auto& [type, state, address, capacity, partitions, shared_resources, runtimes, remarks] = info;
   v.field("type", type, "type of the node, for node configs", Label{});
   v.field("state", state, "whether the node is in use");
   v.field("address", address,
@@ -151,6 +151,7 @@ void describe(V& v, T& info) {
   v.field("partitions", partitions, "disk space");
   v.field("sharedResources", shared_resources, "named resources that it offers");
   v.field("runtimes", runtimes, "what can run instances on it");
+  v.field("remarks", remarks, "what people should know of it");
 }
 
 template <class V, Is<model::RunningInstance> T>

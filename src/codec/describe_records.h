@@ -124,6 +124,23 @@ void describe(V& v, T& record) {
   v.field("failed", failed);
 }
 
+// Without the content, which is bytes and no text; see record.cc.
+template <class V, Is<model::SavedState> T>
+void describe(V& v, T& state) {
+  auto& [key, generation, digest, content] = state;
+  static_cast<void>(content);
+  v.required("key", key);
+  v.required("generation", generation);
+  v.field("digest", digest);
+}
+
+template <class V, Is<model::StateRecord> T>
+void describe(V& v, T& record) {
+  auto& [state, node] = record;
+  v.required("state", state);
+  v.required("node", node);
+}
+
 template <class V, Is<model::CounterRecord> T>
 void describe(V& v, T& record) {
   auto& [epoch, revision, next_uid, next_gid, next_freed] = record;

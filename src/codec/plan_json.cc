@@ -28,6 +28,7 @@ Json json_of(const placement::Placement& placement) {
   json["image"] = placement.image;
   json["action"] = model::to_string(placement.action);
   if (placement.from) json["from"] = json_of(*placement.from);
+  if (placement.leaves_storage) json["leavesStorage"] = true;
   return json;
 }
 

@@ -75,6 +75,15 @@ TEST(PlanToJson, HasExactlyTheFieldsOfTheContractInTheirOrder) {
 )");
 }
 
+TEST(PlanToJson, SaysWhichMovesLeaveStorageBehind) {
+  Plan plan;
+  plan.placements = {{key("a"), "1", place("n2"), 0, Action::Move, place("n1"), true},
+                     {key("b"), "1", place("n2"), 0, Action::Move, place("n1"), false}};
+  const json placements = json::parse(plan_to_json(plan, 0))["placements"];
+  EXPECT_EQ(placements[0]["leavesStorage"], true);
+  EXPECT_FALSE(placements[1].contains("leavesStorage"));
+}
+
 TEST(PlanToJson, OfNothingHasAllItsLists) {
   EXPECT_EQ(json::parse(plan_to_json({}, 0)),
             json::parse(R"({"revision":0,"placements":[],"refused":[],"stops":[],"nodes":[]})"));

@@ -2,12 +2,38 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <string>
+
 #include "codec/describe_records.h"
 #include "codec/json_reader.h"
 #include "codec/json_writer.h"
 #include "codec/reader.h"
 
 namespace berth::codec {
+namespace {
+
+template <class T>
+Result<T> read_line(std::string_view bytes) {
+  const Tree tree = TRY(read_json(bytes));
+  Notes notes;
+  auto record = initial<T>();
+  Reader(Form::Record, notes).read(tree, record, Path());
+  if (notes.error_count() == 0) return record;
+  const Note note = notes.sorted().front();
+  return Error{Code::Damaged,
+               fmt::format("{}{}{}", note.path, note.path.empty() ? "" : ": ", note.what)};
+}
+
+// Cuts off the text before the next end of a line; all of it if there is none.
+std::string_view take_line(std::string_view& bytes) {
+  const std::size_t end = bytes.find('\n');
+  const std::string_view line = bytes.substr(0, end);
+  bytes.remove_prefix(std::min(line.size() + 1, bytes.size()));
+  return line;
+}
+
+}  // namespace
 
 template <class T>
 std::string encode_record(const T& record) {
@@ -18,14 +44,28 @@ std::string encode_record(const T& record) {
 
 template <class T>
 Result<T> decode_record(std::string_view bytes) {
-  const Tree tree = TRY(read_json(bytes));
-  Notes notes;
-  auto record = initial<T>();
-  Reader(Form::Record, notes).read(tree, record, Path());
-  if (notes.error_count() == 0) return record;
-  const Note note = notes.sorted().front();
-  return Error{Code::Damaged,
-               fmt::format("{}{}{}", note.path, note.path.empty() ? "" : ": ", note.what)};
+  return read_line<T>(bytes);
+}
+
+// A line that people can read, a line with the size, and the bytes of the state as they are.
+template <>
+std::string encode_record(const model::StateRecord& record) {
+  std::string out;
+  write_json(out, record);
+  out += fmt::format("\n{}\n", record.state.content.size());
+  out += record.state.content;
+  return out;
+}
+
+template <>
+Result<model::StateRecord> decode_record(std::string_view bytes) {
+  model::StateRecord record = TRY(read_line<model::StateRecord>(take_line(bytes)));
+  const std::string_view size = take_line(bytes);
+  if (size != std::to_string(bytes.size())) {
+    return Error{Code::Damaged, "the state has not the size that it should have"};
+  }
+  record.state.content = bytes;
+  return record;
 }
 
 #define BERTH_RECORD(Type)                                \

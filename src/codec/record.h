@@ -8,8 +8,8 @@
 #include "model/records.h"
 
 // How controller and agents write what they store: compact JSON, that a person can read in an
-// emergency. Defined for Item, Deployment, NodeConfig and the types of model/records.h and
-// CommandNumber.
+// emergency; the state of an instance follows its line as it is. Defined for Item, Deployment,
+// NodeConfig and the types of model/records.h and CommandNumber.
 namespace berth::codec {
 
 template <class T>

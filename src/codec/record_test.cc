@@ -11,11 +11,12 @@ namespace {
 template <class T>
 class Records : public testing::Test {};
 
-using Types = testing::Types<model::Item, model::Deployment, model::NodeConfig, model::NodeRecord,
-                             model::NetworkRecord, model::NodeAddressRecord,
-                             model::FreedAddressRecord, model::RolloutRecord, model::NodeNetwork,
-                             model::InstanceRecord, model::GroupRecord, model::FreedIdRecord,
-                             model::CounterRecord, model::WantedRecord, model::CommandNumber>;
+using Types =
+    testing::Types<model::Item, model::Deployment, model::NodeConfig, model::NodeRecord,
+                   model::NetworkRecord, model::NodeAddressRecord, model::FreedAddressRecord,
+                   model::RolloutRecord, model::NodeNetwork, model::InstanceRecord,
+                   model::StateRecord, model::GroupRecord, model::FreedIdRecord,
+                   model::CounterRecord, model::WantedRecord, model::CommandNumber>;
 TYPED_TEST_SUITE(Records, Types);
 
 TYPED_TEST(Records, ComeBackAsTheyWere) {
@@ -49,6 +50,12 @@ template <class T>
 std::string damage_of(std::string_view bytes) {
   const auto result = decode_record<T>(bytes);
   return result ? "" : result.error().message;
+}
+
+TEST(DecodeRecord, BringsBackTheBytesOfAState) {
+  model::StateRecord record;
+  record.state.content = std::string("a\nb\0c", 5);
+  EXPECT_EQ(decode_record<model::StateRecord>(encode_record(record)).value(), record);
 }
 
 TEST(DecodeRecord, SaysWhatIsDamaged) {

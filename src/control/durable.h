@@ -24,6 +24,7 @@ struct Durable {
   // decided
   std::map<model::NodeId, model::NodeRecord> nodes;
   IndexedMap<model::InstanceKey, model::InstanceRecord> instances;
+  std::map<model::InstanceKey, model::StateRecord> states;
   std::map<model::ItemId, model::GroupRecord> groups;
   std::map<std::uint64_t, model::FreedIdRecord> freed_uids;
   std::map<model::OwnerId, model::NetworkRecord> networks;

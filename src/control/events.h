@@ -100,6 +100,7 @@ enum class Table {
   NodeConfigs,
   Nodes,
   Instances,
+  States,
   Groups,
   FreedUids,
   Networks,
@@ -108,10 +109,11 @@ enum class Table {
   Counters,
 };
 
-using Record = std::variant<model::Item, model::Deployment, model::NodeConfig, model::NodeRecord,
-                            model::InstanceRecord, model::GroupRecord, model::FreedIdRecord,
-                            model::NetworkRecord, model::NodeAddressRecord,
-                            model::FreedAddressRecord, model::CounterRecord>;
+using Record =
+    std::variant<model::Item, model::Deployment, model::NodeConfig, model::NodeRecord,
+                 model::InstanceRecord, model::StateRecord, model::GroupRecord,
+                 model::FreedIdRecord, model::NetworkRecord, model::NodeAddressRecord,
+                 model::FreedAddressRecord, model::CounterRecord>;
 
 // A durable change; no record = the key is erased.
 struct Write {

@@ -29,6 +29,7 @@ std::string_view to_string(Table table) {
     case Table::NodeConfigs: return "node-configs";
     case Table::Nodes: return "nodes";
     case Table::Instances: return "instances";
+    case Table::States: return "states";
     case Table::Groups: return "groups";
     case Table::FreedUids: return "freed-uids";
     case Table::Networks: return "networks";
@@ -76,6 +77,11 @@ void State::put(const model::InstanceRecord& instance) {
   put_in(durable_.instances, instance.key, instance, Table::Instances,
          model::to_string(instance.key));
   index(instance);
+}
+
+void State::put(const model::StateRecord& state) {
+  CHECK(find_instance(state.state.key) != nullptr, "a state without its instance");
+  put_in(durable_.states, state.state.key, state, Table::States, model::to_string(state.state.key));
 }
 
 void State::put(const model::GroupRecord& group) {
@@ -129,6 +135,9 @@ void State::erase_instance(const model::InstanceKey& key) {
   unindex(*known);
   durable_.instances.erase(key);
   writes_.push_back({Table::Instances, model::to_string(key), {}});
+  if (durable_.states.erase(key) > 0) {
+    writes_.push_back({Table::States, model::to_string(key), {}});
+  }
 }
 
 void State::erase_freed_uid(std::uint64_t sequence) {
@@ -176,6 +185,11 @@ const std::set<model::InstanceKey>& State::instances_on(const model::NodeId& nod
 const model::InstanceRecord* State::find_instance(const model::InstanceKey& key) const {
   const auto found = durable_.instances.find(key);
   return found == durable_.instances.end() ? nullptr : &found->second;
+}
+
+const model::StateRecord* State::find_state(const model::InstanceKey& key) const {
+  const auto found = durable_.states.find(key);
+  return found == durable_.states.end() ? nullptr : &found->second;
 }
 
 std::vector<Write> State::seal() {

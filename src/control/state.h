@@ -26,6 +26,7 @@ class State {
   void put(const model::NodeConfig& config);
   void put(const model::NodeRecord& node);
   void put(const model::InstanceRecord& instance);
+  void put(const model::StateRecord& state);
   void put(const model::GroupRecord& group);
   void put(const model::FreedIdRecord& freed);
   void put(const model::NetworkRecord& network);
@@ -37,7 +38,7 @@ class State {
   void erase_deployment(const std::string& name);
   void erase_node_config(const std::string& name);
   void erase_node(const model::NodeId& id);
-  void erase_instance(const model::InstanceKey& key);
+  void erase_instance(const model::InstanceKey& key);  // and its state
   void erase_freed_uid(std::uint64_t sequence);
   void erase_network(const model::OwnerId& owner);
   void erase_node_address(const model::OwnerId& owner, const model::NodeId& node);
@@ -47,6 +48,7 @@ class State {
   const std::set<model::InstanceKey>& instances_on(const model::NodeId& node) const;
   const std::set<model::InstanceKey>& waiting() const { return waiting_; }
   const model::InstanceRecord* find_instance(const model::InstanceKey& key) const;
+  const model::StateRecord* find_state(const model::InstanceKey& key) const;
 
   // Makes this step durable even if nothing else changed, so that its commands get a new number.
   void need_new_revision() { need_new_revision_ = true; }

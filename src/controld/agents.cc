@@ -6,6 +6,7 @@
 
 #include "codec/wire.h"
 #include "shell/log.h"
+#include "trust/digest.h"
 
 namespace berth::controld {
 
@@ -66,6 +67,12 @@ bool Agents::reported(const std::string& node, std::uint64_t connection,
   if (!report) {
     shell::log(LogLevel::Warning, "an agent's report is invalid",
                {{"node", node}, {"error", report.error().message}});
+    return false;
+  }
+  for (const model::SavedState& state : report->states) {
+    if (trust::sha256(state.content) == state.digest) continue;
+    shell::log(LogLevel::Warning, "a state is not what its digest says",
+               {{"node", node}, {"instance", model::to_string(state.key)}});
     return false;
   }
   return loop_.post(control::NodeReported{model::NodeId(node), connection, std::move(*report)});

@@ -21,6 +21,7 @@ std::string_view name_of(Table table) {
     case Table::NodeConfigs: return "node_configs";
     case Table::Nodes: return "nodes";
     case Table::Instances: return "instances";
+    case Table::States: return "states";
     case Table::Groups: return "groups";
     case Table::FreedUids: return "freed_uids";
     case Table::Networks: return "networks";
@@ -83,6 +84,9 @@ Result<Durable> load(const store::Store& store) {
       store, Table::Instances, [&](model::InstanceRecord instance) {
         durable.instances.insert_or_assign(instance.key, std::move(instance));
       }));
+  TRY(load_table<model::StateRecord>(store, Table::States, [&](model::StateRecord state) {
+    durable.states.insert_or_assign(state.state.key, std::move(state));
+  }));
   TRY(load_table<model::GroupRecord>(store, Table::Groups, [&](model::GroupRecord group) {
     durable.groups.insert_or_assign(group.item, std::move(group));
   }));

@@ -40,6 +40,8 @@ Durable a_state() {
   instance.place = {node.id, model::RuntimeId("runc")};
   instance.uid = 20'000;
   state.instances[instance.key] = instance;
+  state.states[instance.key] = {.state = {instance.key, 3, "digest", std::string("a\0b\n", 4)},
+                                .node = node.id};
   state.groups[item.id] = {item.id, 20'001};
   state.freed_uids[7] = {7, 20'005};
   const model::OwnerId acme("acme");
@@ -68,6 +70,9 @@ std::vector<Write> all_of(const Durable& state) {
   }
   for (const auto& [key, record] : state.instances) {
     writes.push_back({Table::Instances, to_string(key), record});
+  }
+  for (const auto& [key, record] : state.states) {
+    writes.push_back({Table::States, to_string(key), record});
   }
   for (const auto& [key, record] : state.groups) {
     writes.push_back({Table::Groups, key.value(), record});

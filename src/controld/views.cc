@@ -10,12 +10,14 @@ namespace {
 
 using control::Controller;
 
-model::Usage measured(const Controller& controller, const model::InstanceStatus& status) {
-  if (!status.place) return {};
-  const auto node = controller.nodes().find(status.place->node);
-  if (node == controller.nodes().end()) return {};
-  const auto reported = node->second.reported.find(status.key);
-  return reported == node->second.reported.end() ? model::Usage{} : reported->second.usage;
+void add_measured(InstanceView& view, const Controller& controller) {
+  if (!view.status.place) return;
+  const auto node = controller.nodes().find(view.status.place->node);
+  if (node == controller.nodes().end()) return;
+  const auto reported = node->second.reported.find(view.status.key);
+  if (reported == node->second.reported.end()) return;
+  view.usage = reported->second.usage;
+  view.footprint = reported->second.footprint;
 }
 
 void describe(InstanceView& view, const model::InstanceRecord& record) {
@@ -47,6 +49,7 @@ NodeView view_of(const model::NodeRecord& record, const control::ObservedNode* o
     view.used = observed->usage;
     view.cpu_load = observed->load.cpu;
     view.ram_load = observed->load.ram;
+    view.measurement = observed->measurement;
   }
   view.settings = model::settings_for(record.id, view.info.type, configs);
   return view;
@@ -94,7 +97,10 @@ InstanceView view_of(const Controller& controller, const model::InstanceStatus& 
   if (record != records.end()) describe(view, record->second);
   const bool is_cached = record == records.end() || record->second.phase == model::Phase::Cached;
   view.gone = status.state == model::InstanceState::Inactive && !status.place && is_cached;
-  view.usage = measured(controller, status);
+  add_measured(view, controller);
+  const auto& states = controller.durable().states;
+  const auto state = states.find(status.key);
+  if (state != states.end()) view.state_generation = state->second.state.generation;
   view.names = controller.names_of(status.key);
   return view;
 }

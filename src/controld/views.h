@@ -24,7 +24,9 @@ struct InstanceView {
   std::optional<model::Ipv4> address;  // in the network of its owner
   std::vector<std::string> names;
   model::Usage usage;
-  bool gone = false;  // nobody asks for it any more
+  model::Footprint footprint;
+  std::uint64_t state_generation = 0;  // of the state that is kept of it; 0: none
+  bool gone = false;                   // nobody asks for it any more
 
   friend bool operator==(const InstanceView&, const InstanceView&) = default;
 };
@@ -41,6 +43,7 @@ struct NodeView {
   control::ResourceLoad cpu_load;
   control::ResourceLoad ram_load;
   Time seen_at;  // what the times of the loads are counted to
+  model::NodeMeasurement measurement;
   model::NodeSettings settings;
   std::uint32_t instances = 0;  // placed there, or not gone from there yet
   std::uint32_t services = 0;   // those of them that a drain takes away

@@ -50,7 +50,7 @@ struct ReportedStatus {
   std::string version;
   RuntimeId runtime;
   InstanceState state = InstanceState::Activating;
-  Problem problem;                        // of a failed one
+  Problem problem;                        // of a failed one; of an active one a warning
   std::optional<std::int32_t> exit_code;  // of the last run that ended
   std::uint32_t restarts = 0;
   bool finished = false;  // its restart policy says that it is done

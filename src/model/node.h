@@ -89,6 +89,7 @@ struct NodeInfo {
   Partitions partitions;
   std::vector<SharedResource> shared_resources;
   std::vector<Runtime> runtimes;
+  std::vector<std::string> remarks;  // for people: where its figures come from, what it cannot do
 
   friend bool operator==(const NodeInfo&, const NodeInfo&) = default;
 };

@@ -35,7 +35,9 @@ struct Command {
   std::vector<InstanceKey> keep;  // full only: not listed above, and yet to go on as it was told
   bool report_fully = false;      // answer with a full report
   std::optional<NodeNetwork> network;  // always in a full one; in others when it changed
-  std::vector<SavedState> states;      // of instances that come from another node
+  // With content: of instances that come from another node. Without: what the agent has reported
+  // under this digest has been looked at, and need not be reported again.
+  std::vector<SavedState> states;
 
   friend bool operator==(const Command&, const Command&) = default;
 };
@@ -53,7 +55,9 @@ struct Report {
   std::vector<ReportedStatus> instances;
   std::vector<InstanceKey> gone;  // partial only: no longer there
   std::optional<NodeMeasurement> measurement;
-  std::vector<SavedState> states;  // those that changed; their generation means nothing
+  // Those that changed, again and again until a command says that they have been looked at. Their
+  // generation means nothing. A report that says that an instance is gone has its last state too.
+  std::vector<SavedState> states;
 
   friend bool operator==(const Report&, const Report&) = default;
 };

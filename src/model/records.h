@@ -139,6 +139,16 @@ struct RolloutRecord {
   friend bool operator==(const RolloutRecord&, const RolloutRecord&) = default;
 };
 
+// The last state of an instance that counts, and the node that it is from or that has gone on from
+// it. The generation grows with every change of either, so that a node can tell whether what it is
+// handed is newer than what it has taken before.
+struct StateRecord {
+  SavedState state;
+  NodeId node;
+
+  friend bool operator==(const StateRecord&, const StateRecord&) = default;
+};
+
 // The controller's counters. `revision` grows with every durable change and numbers the commands.
 struct CounterRecord {
   std::uint64_t epoch = 1;

@@ -155,6 +155,17 @@ void Board::explain(std::size_t request, std::string summary) {
                              verdicts_for(pipeline(), requests_[request])};
 }
 
+// Storage stays on its node, unless the partition is one for all nodes.
+bool Board::leaves_storage(const Request& request, const Placement& placement) const {
+  if (!placement.from || placement.from->node == placement.place.node) return false;
+  const model::Item& item = *request.item;
+  const bool stores = item.quotas.storage.value_or(Bytes{}) > Bytes{} ||
+                      item.request.storage.value_or(Bytes{}) > Bytes{};
+  const auto source = find_node(placement.from->node);
+  return stores && item.type == model::ItemType::Service && source &&
+         !nodes()[*source].info->partitions.unit_wide;
+}
+
 NodeLoad Board::load_of(std::size_t node) const {
   const NodeView& view = nodes()[node];
   NodeLoad load{.node = view.id,
@@ -202,6 +213,7 @@ Plan Board::to_plan() const {
                         .action = action_of(request, place),
                         .from = {}};
     if (request.present && request.present->place != place) placement.from = request.present->place;
+    placement.leaves_storage = leaves_storage(request, placement);
     plan.placements.push_back(std::move(placement));
   }
   plan.stops = stops();

@@ -72,6 +72,7 @@ class Board {
   Holding holding_of(const Request& request, const model::Item& item, std::size_t node,
                      std::optional<std::size_t> runtime) const;
   void explain(std::size_t request, std::string summary);
+  bool leaves_storage(const Request& request, const Placement& placement) const;
   NodeLoad load_of(std::size_t node) const;
   std::vector<Stop> stops() const;
   PlannedUsage usage_by_now() const;

@@ -31,6 +31,7 @@ struct Placement {
   std::uint32_t image = 0;
   Action action = Action::Start;
   std::optional<model::Place> from;  // whenever the place changes
+  bool leaves_storage = false;       // what it has stored stays on the node that it leaves
 
   friend bool operator==(const Placement&, const Placement&) = default;
 };

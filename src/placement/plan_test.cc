@@ -47,6 +47,21 @@ TEST(Plan, AnUnreachableNodeInErrorKeepsNothing) {
   EXPECT_EQ(place_of(make_plan(snapshot, {}), key("a")), "n1/p");
 }
 
+TEST(Plan, SaysWhichMovesLeaveStorageBehind) {
+  const auto moves_from = [](const model::ResourceSpec& quotas,
+                             const model::Partitions& partitions) {
+    const model::Manifest manifest{an_item("a").asking_cpu(10).with_quotas(quotas), a_run("a"),
+                                   a_node("n1").with_cpu(100),
+                                   a_node("n2").with_partitions(partitions).running("a", 0)};
+    Snapshot snapshot = snapshot_of(manifest);
+    view(snapshot, "n2").reachability = Reachability::Lost;
+    return make_plan(snapshot, {}).placements.at(0);
+  };
+  EXPECT_TRUE(moves_from({.storage = Bytes{1}}, {}).leaves_storage);
+  EXPECT_FALSE(moves_from({}, {}).leaves_storage);
+  EXPECT_FALSE(moves_from({.storage = Bytes{1}}, {.unit_wide = true}).leaves_storage);
+}
+
 TEST(Plan, AResourceNamedTwiceTakesOneUnit) {
   const model::Manifest manifest{an_item("a").sharing({"camera", "camera"}),
                                  a_run("a", {.instances = 2}),

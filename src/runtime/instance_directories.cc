@@ -7,7 +7,9 @@
 
 #include <cerrno>
 #include <cstring>
+#include <utility>
 
+#include "runtime/disk_quota.h"
 #include "runtime/run_directory.h"
 #include "runtime/shim/files.h"
 
@@ -31,7 +33,34 @@ Started<void> make_directory(const std::filesystem::path& path, mode_t mode,
   return {};
 }
 
+// Each instance has a user id of its own, and two directories with a quota.
+enum class Project : std::uint32_t { Storage = 0, State = 1 };
+
+std::uint32_t project_of(const model::InstanceSpec& spec, Project which) {
+  return 2 * spec.uid + static_cast<std::uint32_t>(which);
+}
+
+Started<void> limit(const MachineConfig& config, const std::filesystem::path& path,
+                    const model::InstanceSpec& spec, Project which) {
+  if (!config.has_quotas || spec.uid == 0) return {};
+  const model::ResourceSpec& quotas = spec.item.quotas;
+  std::optional<Bytes> most = which == Project::Storage ? quotas.storage : quotas.state;
+  if (spec.item.skip_resource_limits) most.reset();
+  const auto set = set_quota(path, project_of(spec, which), most);
+  if (set) return {};
+  return tl::unexpected(model::Problem{"StorageFailed", set.error().message});
+}
+
 }  // namespace
+
+Started<void> make_state_directory(const MachineConfig& config, const model::InstanceSpec& spec,
+                                   const std::filesystem::path& path) {
+  const auto base = make_directory(path.parent_path(), 0711, {});
+  if (!base) return base;
+  const auto made = make_directory(path, 0700, user_of(spec));
+  if (!made) return made;
+  return limit(config, path, spec, Project::State);
+}
 
 bool is_root() { return ::geteuid() == 0; }
 
@@ -59,6 +88,11 @@ Started<InstanceDirectories> make_instance_directories(const MachineConfig& conf
   for (const Wanted& wanted : all) {
     const auto made = make_directory(wanted.path, wanted.mode, wanted.owner);
     if (!made) return tl::unexpected(made.error());
+  }
+  for (const auto& [path, which] : {std::pair(directories.storage, Project::Storage),
+                                    std::pair(directories.state, Project::State)}) {
+    const auto limited = limit(config, path, spec, which);
+    if (!limited) return tl::unexpected(limited.error());
   }
   return directories;
 }

@@ -23,6 +23,10 @@ struct InstanceDirectories {
 Started<InstanceDirectories> make_instance_directories(const MachineConfig& config,
                                                        const model::InstanceSpec& spec);
 
+// One more state directory of the instance, at this path, as the usual one is made.
+Started<void> make_state_directory(const MachineConfig& config, const model::InstanceSpec& spec,
+                                   const std::filesystem::path& path);
+
 // The user to run as; nullopt if we are not root and cannot be anybody else.
 std::optional<shim::User> user_of(const model::InstanceSpec& spec);
 

@@ -31,10 +31,13 @@ class RunListener {
                       std::int32_t exit_code, const model::Problem& problem) = 0;
 };
 
-// What an instance has used: processor time since its start, and memory now.
+// What an instance has used: processor time since its start, memory now, and bytes that have come
+// and gone over a network of its own since its start; 0 if it shares that of the machine.
 struct Consumption {
   std::chrono::microseconds cpu_time{};
   Bytes ram;
+  std::int64_t received = 0;
+  std::int64_t sent = 0;
 };
 
 // A program that runs inside of an instance, connected to a caller.
@@ -102,6 +105,8 @@ class Runtime {
   virtual void leave() {}
 
   virtual std::map<model::InstanceKey, Consumption> measure() = 0;
+  // The instances that run now: cheaper than measuring them.
+  virtual std::vector<model::InstanceKey> running() const { return {}; }
 
   virtual Result<std::unique_ptr<ExecSession>> exec(const model::InstanceKey& key,
                                                     const ExecRequest& request,

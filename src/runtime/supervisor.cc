@@ -267,6 +267,15 @@ std::vector<LiveRun> Supervisor::live() const {
   return runs;
 }
 
+std::vector<model::InstanceKey> Supervisor::running() const {
+  const std::lock_guard lock(mutex_);
+  std::vector<model::InstanceKey> keys;
+  for (const auto& [name, entry] : entries_) {
+    if (entry.phase == Phase::Running) keys.push_back(name.first);
+  }
+  return keys;
+}
+
 // --- Stopping ------------------------------------------------------------------------------------
 
 void Supervisor::stop(const model::InstanceKey& key, const model::RunId& run, Duration grace) {

@@ -66,6 +66,7 @@ class Supervisor {
   // The newest run of an instance that is alive.
   std::optional<LiveRun> find(const model::InstanceKey& key) const;
   std::vector<LiveRun> live() const;
+  std::vector<model::InstanceKey> running() const;
 
  private:
   using Name = std::pair<model::InstanceKey, model::RunId>;

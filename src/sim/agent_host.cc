@@ -9,17 +9,25 @@
 namespace berth::sim {
 namespace {
 
-void apply(const agent::Write& write, agent::Restored& memory) {
-  if (const auto* acted = std::get_if<agent::WriteActed>(&write)) {
-    memory.acted = acted->acted;
-  } else if (const auto* network = std::get_if<agent::WriteNetwork>(&write)) {
-    memory.network = network->network;
-  } else if (const auto& wanted = std::get<agent::WriteWanted>(write); wanted.record) {
-    memory.wanted.insert_or_assign(wanted.key, *wanted.record);
-  } else {
-    memory.wanted.erase(wanted.key);
-  }
+template <class Map, class Value>
+void put(Map& map, const model::InstanceKey& key, const std::optional<Value>& value) {
+  map.erase(key);
+  if (value) map.emplace(key, *value);
 }
+
+struct Apply {
+  agent::Restored& memory;
+
+  void operator()(const agent::WriteActed& write) const { memory.acted = write.acted; }
+  void operator()(const agent::WriteNetwork& write) const { memory.network = write.network; }
+  void operator()(const agent::WriteWanted& write) const {
+    put(memory.wanted, write.key, write.record);
+  }
+  void operator()(const agent::WriteHanded& write) const {
+    put(memory.handed, write.key, write.state);
+  }
+  void operator()(const agent::WriteLast& write) const { put(memory.last, write.key, write.state); }
+};
 
 }  // namespace
 
@@ -74,7 +82,7 @@ agent::Effects AgentHost::step_core(Time now, std::span<const agent::Event> batc
   for (const agent::Note& note : effects.notes) {
     stage_.trace.line(stage_.now(), name_, "{} {}", note.about, note.what);
   }
-  for (const agent::Write& write : effects.writes) apply(write, memory_);
+  for (const agent::Write& write : effects.writes) std::visit(Apply{memory_}, write);
   watch_.agent_stepped(node_, effects);
   return effects;
 }

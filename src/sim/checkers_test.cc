@@ -95,5 +95,9 @@ TEST(SameTrace, FindsADelayThatTheSeedKnowsNothingOf) {
   EXPECT_EQ(outcome.violations.front().checker, "same trace");
 }
 
+TEST(StateChecker, FindsStatesThatWereLeftBehind) {
+  EXPECT_THAT(violated_checkers({Sabotage::LoseStates, {}}), Contains("state"));
+}
+
 }  // namespace
 }  // namespace berth::sim

@@ -16,6 +16,12 @@ void make_twin_addresses(control::Durable& durable) {
   }
 }
 
+control::Outgoing without_states(control::Outgoing outgoing) {
+  std::erase_if(outgoing.command.states,
+                [](const model::SavedState& state) { return !state.content.empty(); });
+  return outgoing;
+}
+
 }  // namespace
 
 ControllerHost::ControllerHost(Stage& stage, Random random, Network& network, Checker& watch)
@@ -62,7 +68,11 @@ void ControllerHost::perform(const control::Effects& effects) {
     stage_.trace.line(stage_.now(), name_, "> {} {}", outgoing.node.value(),
                       describe(outgoing.command));
     watch_.sending(outgoing);
-    network_.send(outgoing);
+    if (stage_.sabotage == Sabotage::LoseStates) {
+      network_.send(without_states(outgoing));
+    } else {
+      network_.send(outgoing);
+    }
   }
   if (stage_.sabotage == Sabotage::DropReplies) return;
   for (const control::Reply& reply : effects.replies) {

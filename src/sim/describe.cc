@@ -26,6 +26,11 @@ std::string text(const model::ReportedStatus& status) {
                      status.finished ? " finished" : "", status.stopping ? " stopping" : "");
 }
 
+std::string text(const model::SavedState& state) {
+  return fmt::format("{}:{}#{}{}", to_string(state.key), state.generation, state.digest,
+                     state.content.empty() ? " heard" : "");
+}
+
 struct ControlEvent {
   std::string operator()(const control::NodeConnected& e) const {
     return fmt::format("connected {} #{}", e.node.value(), e.connection);
@@ -113,6 +118,9 @@ struct AgentEvent {
   std::string operator()(const agent::StartFailed& e) const {
     return fmt::format("start failed {}#{} {}", to_string(e.key), text(e.run), e.problem.reason);
   }
+  std::string operator()(const agent::StateSaved& e) const {
+    return fmt::format("state of {} {}", to_string(e.key), e.digest);
+  }
   std::string operator()(const agent::Exited& e) const {
     return fmt::format("exited {}#{} {}", to_string(e.key), text(e.run), e.exit_code);
   }
@@ -164,6 +172,7 @@ std::string describe(const model::Command& command) {
   for (const model::InstanceKey& key : command.stop) line += fmt::format(" -{}", to_string(key));
   for (const model::InstanceKey& key : command.keep) line += fmt::format(" ={}", to_string(key));
   if (command.network) line += ", " + text(*command.network);
+  for (const model::SavedState& state : command.states) line += " " + text(state);
   if (command.report_fully) line += " report fully";
   return line;
 }
@@ -174,6 +183,7 @@ std::string describe(const model::Report& report) {
   if (report.full) line += " full";
   for (const model::ReportedStatus& status : report.instances) line += " " + text(status);
   for (const model::InstanceKey& key : report.gone) line += fmt::format(" -{}", to_string(key));
+  for (const model::SavedState& state : report.states) line += " " + text(state);
   return line;
 }
 

@@ -29,6 +29,18 @@ const model::RuntimeId* runtime_of(const agent::Action& action) {
   return std::visit(Visitor{}, action);
 }
 
+std::uint64_t to_number(const std::string& text) {
+  std::uint64_t number = 0;
+  std::from_chars(text.data(), text.data() + text.size(), number);
+  return number;
+}
+
+// An end may be told twice; what was on the disk then is not said again.
+agent::Event without_state(agent::Event event) {
+  if (auto* ended = std::get_if<agent::Exited>(&event)) ended->state.reset();
+  return event;
+}
+
 }  // namespace
 
 std::optional<Duration> lifetime(const model::Item& item) {
@@ -112,6 +124,7 @@ void Machine::carry_out_one(const agent::ListRuns& list) {
 
 void Machine::carry_out_one(const agent::Start& start) {
   const RunKey key{start.spec.key, start.run};
+  take_state(start);
   if (const auto found = runs_.find(key); found != runs_.end()) {
     if (found->second.state == Run::State::Running) tell(agent::Started{key.first, key.second});
     return;
@@ -215,15 +228,56 @@ void Machine::end_run(const RunKey& key, std::int32_t exit_code) {
   runs_.erase(key);
   lies_.erase(key);
   disturb();
-  tell(agent::Exited{key.first, key.second, exit_code});
+  const agent::Exited ended{key.first, key.second, exit_code, {}, state_of(key.first)};
+  tell(ended);
 }
 
 void Machine::tell(const agent::Event& event) {
   tell_(event);
   if (!random_.chance_ppm(moods_.repeat)) return;
   answer(draw(random_, 1ms, 5s), [this, event](bool asker_lives) {
-    if (asker_lives) tell_(event);
+    if (asker_lives) tell_(without_state(event));
   });
+}
+
+// --- States ------------------------------------------------------------------------------------
+
+std::uint64_t Machine::counted(const model::InstanceKey& key) const {
+  const auto found = counts_.find(key);
+  return found == counts_.end() ? 0 : found->second;
+}
+
+std::uint64_t Machine::counted_after(const agent::Start& start) const {
+  const auto taken = taken_.find(start.spec.key);
+  const bool is_newer =
+      start.state && (taken == taken_.end() || taken->second < start.state->generation);
+  return is_newer ? to_number(start.state->content) : counted(start.spec.key);
+}
+
+void Machine::take_state(const agent::Start& start) {
+  if (!start.state) return;
+  const std::uint64_t count = counted_after(start);
+  counts_[start.spec.key] = count;
+  std::uint64_t& taken = taken_[start.spec.key];
+  taken = std::max(taken, start.state->generation);
+}
+
+std::optional<agent::StateSaved> Machine::state_of(const model::InstanceKey& key) const {
+  const auto found = counts_.find(key);
+  if (found == counts_.end()) return std::nullopt;
+  const std::string text = std::to_string(found->second);
+  return agent::StateSaved{.key = key, .size = Bytes(8), .digest = text, .content = text};
+}
+
+void Machine::count_on() {
+  if (!is_counting_) return;
+  for (const auto& [key, run] : runs_) {
+    const bool counts = run.state == Run::State::Running && !run.preinstalled &&
+                        run.spec.item.type == model::ItemType::Service;
+    if (!counts || !draw_percent(random_, 20)) continue;
+    ++counts_[key.first];
+    tell_(*state_of(key.first));
+  }
 }
 
 // --- What happens to a machine -----------------------------------------------------------------
@@ -301,6 +355,7 @@ agent::NodeObserved Machine::observed() const {
 
 void Machine::heal() {
   moods_ = {};
+  is_counting_ = false;  // so that all can come to rest
   for (const RunKey& key : std::set(lies_)) end_run(key, kVanished);
   for (const auto& [runtime, hang] : std::map(hangs_)) end_hang(runtime, hang.id);
   for (const model::Runtime& runtime : std::vector(info_.runtimes)) {
@@ -324,6 +379,7 @@ void Machine::measure() {
   }
   for (const auto& [key, usage] : measured.instances) measured.total = measured.total + usage;
   tell_(measured);
+  count_on();
 }
 
 }  // namespace berth::sim

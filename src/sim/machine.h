@@ -66,6 +66,10 @@ class Machine {
   const Runs& runs() const { return runs_; }
   // As the agent has applied it last; gone with the power.
   const std::optional<model::NodeNetwork>& network() const { return network_; }
+  // What an instance has counted in its state on this machine's disk.
+  std::uint64_t counted(const model::InstanceKey& key) const;
+  // What it would go on from if it were started so.
+  std::uint64_t counted_after(const agent::Start& start) const;
   // When something last happened that the agent did not ask for or does not know yet.
   Time disturbed_at() const { return lies_.empty() ? disturbed_ : stage_.now(); }
   // When a runtime last hung, or came back from it.
@@ -93,6 +97,9 @@ class Machine {
   void tell(const agent::Event& event);
   void answer(Duration delay, std::function<void(bool asker_lives)> task);
   std::optional<RunKey> draw_running();
+  void take_state(const agent::Start& start);
+  std::optional<agent::StateSaved> state_of(const model::InstanceKey& key) const;
+  void count_on();
   void disturb() { disturbed_ = stage_.now(); }
 
   Stage& stage_;
@@ -104,6 +111,10 @@ class Machine {
   Runs runs_;
   std::optional<model::NodeNetwork> network_;
   std::set<RunKey> lies_;  // said to run
+  // The disk, which survives everything: each instance counts in its state.
+  std::map<model::InstanceKey, std::uint64_t> counts_;
+  std::map<model::InstanceKey, std::uint64_t> taken_;  // the generation that was taken last
+  bool is_counting_ = true;
   std::map<model::RuntimeId, Hang> hangs_;
   std::uint64_t next_hang_ = 0;
   std::uint64_t agent_life_ = 0;

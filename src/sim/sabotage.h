@@ -19,6 +19,7 @@ enum class Sabotage {
   StopHealthy,      // an agent's host stops runs that nobody asked it to stop
   DropStarts,       // agents' hosts never carry out starts
   DropReplies,      // callers never hear from the controller
+  LoseStates,       // the controller's host leaves out the states that commands hand over
   UnseededDelay,    // a delay that the seed knows nothing of
 };
 

@@ -72,6 +72,7 @@ struct ObservedNode {
   model::NodeInfo info;
   std::optional<model::Usage> usage;
   model::Usage instance_usage;  // sum over `reported`
+  model::NodeMeasurement measurement;
   IndexedMap<model::InstanceKey, model::ReportedStatus> reported;
 
   // Our commands.
@@ -83,7 +84,8 @@ struct ObservedNode {
   std::map<model::InstanceKey, Told> revoked;  // what these were told to run before
   std::set<std::pair<model::CommandNumber, model::InstanceKey>> in_flight;  // not acted on yet
   ToldNetwork told_network;
-  std::set<model::InstanceKey> held_back;  // wait for room that others are leaving
+  std::set<model::InstanceKey> held_back;                  // wait for room that others are leaving
+  std::map<model::InstanceKey, std::string> states_heard;  // their digests; not yet said to it
 
   NodeLoad load;
 

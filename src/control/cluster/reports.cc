@@ -5,6 +5,7 @@
 
 #include "control/cluster/alarms.h"
 #include "control/launcher/handover.h"
+#include "control/launcher/states.h"
 #include "control/record_events.h"
 
 namespace berth::control {
@@ -60,6 +61,7 @@ class Intake {
       take_status(status);
       mark_wanted(status.key);
     }
+    take_states();
     for (const model::InstanceKey& key : not_in(listed)) drop_status(key);
     tell_again();
   }
@@ -68,6 +70,7 @@ class Intake {
     take_acted();
     if (report_.node) take_info();
     for (const model::ReportedStatus& status : report_.instances) take_status(status);
+    take_states();
     for (const model::InstanceKey& key : report_.gone) drop_status(key);
   }
 
@@ -85,13 +88,20 @@ class Intake {
   // A full report is the whole truth: what was measured before a reboot is over.
   void take_usage() {
     if (report_.usage || report_.full) node_.usage = report_.usage;
+    if (report_.measurement) node_.measurement = *report_.measurement;
   }
 
  private:
   void mark_wanted(const model::InstanceKey& key) { context_.dirty.wanted.emplace(id_, key); }
 
+  // Before anything counts as gone: who waits for the end of an instance gets its last state.
+  void take_states() {
+    for (const model::SavedState& state : report_.states) hear_state(context_, id_, state);
+  }
+
   void begin_connection() {
     node_.acted = report_.acted;
+    if (report_.acted == model::CommandNumber{}) forget_states_on(context_, id_);
     mark_all_on(context_, id_);
     const bool in_step = node_.last_sent && report_.acted == *node_.last_sent;
     if (!in_step) forget_orders();
@@ -153,6 +163,7 @@ class Intake {
     if (!record.place || record.place->node != id_) return;
     if (is_active_at_its_place(context_, record)) {
       context_.instances[record.key].is_new_there = false;
+      pass_state_on(context_, record);
     }
     if (!start_was_refused(context_, record)) return;
     if (!context_.refused_starts.insert(record.key).second) return;

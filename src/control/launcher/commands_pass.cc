@@ -4,6 +4,7 @@
 #include "base/check.h"
 #include "control/cluster/alarms.h"
 #include "control/launcher/start_gate.h"
+#include "control/launcher/states.h"
 #include "control/launcher/wanted.h"
 #include "control/network/topology.h"
 #include "control/passes.h"
@@ -18,6 +19,9 @@ struct Orders {
 };
 
 using Keys = std::set<model::InstanceKey>;
+
+// Of what one command carries; the rest waits for the next.
+constexpr std::size_t kStateBytesMax = 32 << 20;
 
 bool needs_other_room(const Told& told, const Told& wanted) {
   return told.version != wanted.version || told.item_edition != wanted.item_edition ||
@@ -90,7 +94,17 @@ class Orderly {
 
   void ask_for_room() {
     GateAnswer answer = ask_gate(context_, id_, newcomers_);
-    for (const model::InstanceKey& key : answer.admitted) tell(key, newcomers_.at(key));
+    std::size_t state_bytes = 0;
+    for (const model::InstanceKey& key : answer.admitted) {
+      const auto state = state_for(context_, id_, key);
+      const std::size_t more = state ? state->content.size() : 0;
+      if (state_bytes > 0 && state_bytes + more > kStateBytesMax) {
+        answer.held_back.insert(key);
+        continue;
+      }
+      state_bytes += more;
+      tell(key, newcomers_.at(key));
+    }
     node_.held_back = std::move(answer.held_back);
     if (node_.held_back.empty()) {
       context_.holding_back.erase(id_);
@@ -162,7 +176,8 @@ std::vector<Letter> write_letters(Context& context) {
                   .full = node->needs_full_command,
                   .resend = false};
     const bool has_orders =
-        !letter.orders.run.empty() || !letter.orders.stop.empty() || letter.network;
+        !letter.orders.run.empty() || !letter.orders.stop.empty() || letter.network ||
+        !node->states_heard.empty();
     if (context.dirty.resends.contains(id)) {
       // It may lack what a partial command would build on.
       letter.full |= has_orders;
@@ -171,6 +186,15 @@ std::vector<Letter> write_letters(Context& context) {
     if (letter.full || has_orders || letter.resend) letters.push_back(std::move(letter));
   }
   return letters;
+}
+
+void add_states(const Context& context, const model::NodeId& id, model::Command& command) {
+  for (const model::InstanceSpec& spec : command.run) {
+    if (auto state = state_for(context, id, spec.key)) command.states.push_back(*std::move(state));
+  }
+  for (const auto& [key, digest] : context.find_node(id)->states_heard) {
+    command.states.push_back({.key = key, .digest = digest});
+  }
 }
 
 model::Command partial_command(const Context& context, const ObservedNode& node,
@@ -221,6 +245,8 @@ void send(Context& context, const Letter& letter) {
       full ? full_command(context, node) : partial_command(context, node, letter.orders);
   command.number = letter.resend ? *node.last_sent : newest;
   if (full || letter.network) command.network = network_of(context, letter.node);
+  add_states(context, letter.node, command);
+  node.states_heard.clear();
   CHECK(!command.base || *command.base < command.number, "numbers of commands grow");
   if (!letter.resend) number_orders(node, letter.orders, command.number);
   if (letter.full || letter.resend || !node.is_behind()) node.behind_since = context.now;

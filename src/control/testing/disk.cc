@@ -25,6 +25,7 @@ void erase(Durable& disk, const Write& write) {
     case Table::NodeConfigs: return erase_named(disk.node_configs, write.key, as_is);
     case Table::Nodes: return erase_named(disk.nodes, write.key, value);
     case Table::Instances: return erase_named(disk.instances, write.key, text);
+    case Table::States: return erase_named(disk.states, write.key, text);
     case Table::Groups: return erase_named(disk.groups, write.key, value);
     case Table::FreedUids: return erase_named(disk.freed_uids, write.key, number);
     case Table::Networks: return erase_named(disk.networks, write.key, value);
@@ -57,6 +58,9 @@ struct Putter {
   }
   void operator()(const model::InstanceRecord& record) const {
     disk.instances.insert_or_assign(record.key, record);
+  }
+  void operator()(const model::StateRecord& record) const {
+    disk.states.insert_or_assign(record.state.key, record);
   }
   void operator()(const model::GroupRecord& record) const {
     disk.groups.insert_or_assign(record.item, record);

@@ -15,11 +15,12 @@ model::Report FakeAgent::full() {
   report.full = true;
   report.node = info;
   for (const auto& [key, status] : statuses) report.instances.push_back(status);
+  report.states = std::exchange(saved_, {});
   return report;
 }
 
 model::Report FakeAgent::changes() {
-  const bool any = node_changed_ || !changed_.empty();
+  const bool any = node_changed_ || !changed_.empty() || !saved_.empty();
   model::Report report = begin(any ? ++revision_ : revision_);
   if (node_changed_) report.node = info;
   for (const model::InstanceKey& key : changed_) {
@@ -27,6 +28,7 @@ model::Report FakeAgent::changes() {
     known == statuses.end() ? report.gone.push_back(key)
                             : report.instances.push_back(known->second);
   }
+  report.states = std::exchange(saved_, {});
   clear_changes();
   return report;
 }
@@ -46,6 +48,10 @@ void FakeAgent::set(const model::InstanceKey& key, model::InstanceState state,
 void FakeAgent::drop(const model::InstanceKey& key) {
   changed_.insert(key);
   statuses.erase(key);
+}
+
+void FakeAgent::save(const model::InstanceKey& key, const std::string& content) {
+  saved_.push_back({.key = key, .digest = "of-" + content, .content = content});
 }
 
 void FakeAgent::find(model::ReportedStatus status) {
@@ -80,6 +86,13 @@ void FakeAgent::clear_changes() {
 void FakeAgent::carry_out(const model::Command& command) {
   acted = command.number;
   if (command.network) network = command.network;
+  for (const model::SavedState& state : command.states) {
+    if (state.content.empty()) {
+      heard[state.key] = state.digest;
+    } else {
+      handed[state.key] = state;
+    }
+  }
   std::set<model::InstanceKey> unwanted(command.stop.begin(), command.stop.end());
   if (!command.base) {
     for (const auto& [key, spec] : wanted_) unwanted.insert(key);

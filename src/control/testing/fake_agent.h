@@ -5,6 +5,7 @@
 #include <set>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "control/testing/builders.h"
 #include "model/protocol.h"
@@ -21,8 +22,10 @@ class FakeAgent {
   std::optional<model::Usage> usage;
   model::CommandNumber acted;
   std::map<model::InstanceKey, model::ReportedStatus> statuses;
-  std::optional<model::NodeNetwork> network;  // as it was last told
-  std::map<model::InstanceKey, int> starts;   // how often each was started
+  std::optional<model::NodeNetwork> network;               // as it was last told
+  std::map<model::InstanceKey, int> starts;                // how often each was started
+  std::map<model::InstanceKey, model::SavedState> handed;  // states that came with commands
+  std::map<model::InstanceKey, std::string> heard;         // digests that commands have named
   // What it runs, as it was told.
   const std::map<model::InstanceKey, model::InstanceSpec>& wanted() const { return wanted_; }
 
@@ -41,6 +44,8 @@ class FakeAgent {
   void become(model::NodeInfo node);
   void set(const model::InstanceKey& key, model::InstanceState state, model::Problem problem = {});
   void drop(const model::InstanceKey& key);
+  // Goes with the next report. Its digest is "of-" and the content.
+  void save(const model::InstanceKey& key, const std::string& content);
   // Something that was there before anybody told it to be.
   void find(model::ReportedStatus status);
   // It starts anew with an empty disk: nothing runs, and no command was ever carried out.
@@ -69,6 +74,7 @@ class FakeAgent {
   std::map<model::InstanceKey, model::InstanceSpec> wanted_;
   std::set<model::InstanceKey> changed_;
   bool node_changed_ = false;
+  std::vector<model::SavedState> saved_;
 };
 
 }  // namespace berth::control

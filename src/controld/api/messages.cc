@@ -77,6 +77,8 @@ v1::Instance to_message(const model::InstanceStatus& status) {
 v1::Instance to_message(const InstanceView& view) {
   v1::Instance message = to_message(view.status);
   *message.mutable_usage() = codec::to_wire(view.usage);
+  *message.mutable_footprint() = codec::to_wire(view.footprint);
+  message.set_state_generation(view.state_generation);
   message.set_priority(view.priority);
   message.set_uid(view.uid);
   message.set_gid(view.gid);
@@ -114,6 +116,11 @@ v1::Node to_message(const NodeView& view) {
   message.set_instances(view.instances);
   message.set_services(view.services);
   message.set_gone(view.gone);
+  *message.mutable_traffic() = codec::to_wire(view.measurement.traffic);
+  for (const model::PartitionUsage& partition : view.measurement.partitions) {
+    *message.add_partitions() = codec::to_wire(partition);
+  }
+  for (const std::string& remark : view.info.remarks) message.add_remarks(remark);
   return message;
 }
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 
+#include "controld/measurements.h"
 #include "controld/metrics.h"
 
 namespace berth::controld::http {
@@ -61,7 +62,8 @@ void answer_probe(const api::Services& services, std::string_view path, std::str
     const ClusterCounts counts = count(controller);
     done({.type = "text/plain; version=0.0.4; charset=utf-8",
           .text = metrics_text(counts, services.loop.stats(), services.hub.watchers(),
-                               services.streams.open(), connections)});
+                               services.streams.open(), connections) +
+                  measurements_text(controller)});
   };
   if (services.loop.post(Loop::Query(count_now))) return;
   if (is_readiness) return done(readiness(services.loop.trouble(), nullptr, verbose));

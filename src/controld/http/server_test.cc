@@ -41,6 +41,8 @@ TEST(HttpFront, AnswersProbes) {
   const std::string metrics = plane.get("/metrics");
   EXPECT_THAT(metrics, HasSubstr("berth_nodes{liveness=\"reachable\"} 0"));
   EXPECT_THAT(metrics, HasSubstr("berth_step_seconds_count 1"));
+  EXPECT_THAT(metrics, HasSubstr("# TYPE berth_node_cpu_dmips gauge"));
+  EXPECT_THAT(metrics, HasSubstr("# TYPE berth_instance_state_bytes gauge"));
   EXPECT_THAT(plane.get("/openapi.json"), HasSubstr("\"/v1/apply\""));
 }
 

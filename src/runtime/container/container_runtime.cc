@@ -14,6 +14,7 @@
 #include "runtime/exec_session.h"
 #include "runtime/instance_directories.h"
 #include "runtime/leftovers.h"
+#include "runtime/network_counters.h"
 #include "runtime/platform.h"
 #include "runtime/shim/files.h"
 #include "runtime/shim/oci.h"
@@ -294,6 +295,10 @@ std::map<model::InstanceKey, Consumption> ContainerRuntime::measure() {
     Consumption& sum = measured[found.key];
     sum.cpu_time += used->cpu_time;
     sum.ram += used->ram;
+    const auto network = count_network_of(run.program);
+    if (!network) continue;
+    sum.received += network->received;
+    sum.sent += network->sent;
   }
   return measured;
 }

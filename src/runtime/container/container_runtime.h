@@ -29,6 +29,7 @@ class ContainerRuntime final : public Runtime {
   Result<void> pause(const model::InstanceKey& key) override;
   Result<void> resume(const model::InstanceKey& key) override;
   std::map<model::InstanceKey, Consumption> measure() override;
+  std::vector<model::InstanceKey> running() const override { return supervisor_.running(); }
   Result<std::unique_ptr<ExecSession>> exec(const model::InstanceKey& key,
                                             const ExecRequest& request,
                                             ExecListener listener) override;

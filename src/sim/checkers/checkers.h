@@ -32,6 +32,8 @@ CheckerPtr waiting_checker(const World& world, Violate violate);
 CheckerPtr needless_stop_checker(const World& world, Violate violate);
 // Every call is answered, and an accepted apply is finished in time.
 CheckerPtr answer_checker(const World& world, Violate violate);
+// What was kept of a state goes with its instance.
+CheckerPtr state_checker(const World& world, Violate violate);
 
 std::vector<CheckerPtr> all_checkers(const World& world, const Violate& violate);
 

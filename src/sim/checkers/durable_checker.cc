@@ -10,7 +10,8 @@ namespace berth::sim {
 namespace {
 
 bool same(const agent::Restored& a, const agent::Restored& b) {
-  return a.wanted == b.wanted && a.acted == b.acted && a.network == b.network;
+  return a.wanted == b.wanted && a.acted == b.acted && a.network == b.network &&
+         a.handed == b.handed && a.last == b.last;
 }
 
 // A memory image as of the last durable step, and as of the step that was being made durable.

@@ -1,0 +1,79 @@
+#include "control/launcher/states.h"
+
+#include "control/launcher/handover.h"
+
+namespace berth::control {
+namespace {
+
+bool is_up_on(const ObservedNode& node, const model::InstanceKey& key) {
+  const auto status = node.reported.find(key);
+  return status != node.reported.end() && !status->second.stopping;
+}
+
+// While nothing is kept, whoever runs it may begin, but not the one that has been replaced.
+bool may_begin(const Context& context, const model::NodeId& id,
+               const model::InstanceRecord& record) {
+  if (record.place && record.place->node == id) return true;
+  if (record.leaving && record.leaving->place.node == id) {
+    return !is_active_at_its_place(context, record);
+  }
+  return !record.place && may_run_on(context, id, record.key);
+}
+
+bool counts(const Context& context, const model::NodeId& id, const model::InstanceRecord& record) {
+  const ObservedNode& node = *context.find_node(id);
+  if (node.info.partitions.unit_wide) return false;  // it is where it is, for all nodes
+  const auto* kept = context.state.find_state(record.key);
+  if (kept == nullptr) return may_begin(context, id, record);
+  if (kept->node == id) return true;
+  return record.place && record.place->node == id && is_up_on(node, record.key);
+}
+
+void keep(Context& context, model::StateRecord record) {
+  ++record.state.generation;
+  context.state.put(record);
+}
+
+}  // namespace
+
+void hear_state(Context& context, const model::NodeId& node, const model::SavedState& state) {
+  context.nodes.at(node).states_heard.insert_or_assign(state.key, state.digest);
+  context.dirty.letters.insert(node);
+  const auto* record = context.state.find_instance(state.key);
+  if (record == nullptr || !counts(context, node, *record)) return;
+  const auto* kept = context.state.find_state(state.key);
+  if (kept != nullptr && kept->node == node && kept->state.digest == state.digest) return;
+  model::StateRecord changed{.state = state, .node = node};
+  changed.state.generation = kept == nullptr ? 0 : kept->state.generation;
+  keep(context, std::move(changed));
+}
+
+void pass_state_on(Context& context, const model::InstanceRecord& record) {
+  const auto* kept = context.state.find_state(record.key);
+  if (kept == nullptr || kept->node == record.place->node) return;
+  model::StateRecord changed = *kept;
+  changed.node = record.place->node;
+  keep(context, std::move(changed));
+}
+
+void forget_states_on(Context& context, const model::NodeId& node) {
+  for (const model::InstanceKey& key : context.state.instances_on(node)) {
+    const auto* kept = context.state.find_state(key);
+    if (kept == nullptr || kept->node != node) continue;
+    model::StateRecord changed = *kept;
+    changed.node = model::NodeId{};
+    keep(context, std::move(changed));
+  }
+}
+
+std::optional<model::SavedState> state_for(const Context& context, const model::NodeId& node,
+                                           const model::InstanceKey& key) {
+  const auto* kept = context.state.find_state(key);
+  if (kept == nullptr || kept->node == node) return std::nullopt;
+  const ObservedNode& target = *context.find_node(node);
+  // One that is up there has begun, and goes on from what it has.
+  if (target.info.partitions.unit_wide || is_up_on(target, key)) return std::nullopt;
+  return kept->state;
+}
+
+}  // namespace berth::control

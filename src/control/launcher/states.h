@@ -1,0 +1,25 @@
+#pragma once
+
+#include <optional>
+
+#include "control/context.h"
+
+// The states of instances: which node's word counts, and who is handed what.
+namespace berth::control {
+
+// A node says what the state of an instance is. It is kept if the word of this node counts: of the
+// node that the kept one is from, until the instance is up at its next place; then of that. What
+// the node has said is looked at either way, and the node will be told so.
+void hear_state(Context& context, const model::NodeId& node, const model::SavedState& state);
+
+// The instance is active at its place: what it goes on from there is what counts.
+void pass_state_on(Context& context, const model::InstanceRecord& record);
+
+// A node that has never carried out a command has nothing of what it once had.
+void forget_states_on(Context& context, const model::NodeId& node);
+
+// What a node must be given before it starts the instance; nullopt: nothing.
+std::optional<model::SavedState> state_for(const Context& context, const model::NodeId& node,
+                                           const model::InstanceKey& key);
+
+}  // namespace berth::control

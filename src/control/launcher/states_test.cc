@@ -1,0 +1,186 @@
+#include <gtest/gtest.h>
+
+#include "control/testing.h"
+
+namespace berth::control {
+namespace {
+
+using model::InstanceState;
+
+const model::InstanceKey kWeb = key_of("web");
+
+// "web" runs on the node labelled "here", which is n1 in the beginning.
+class TravellingStates : public testing::Test {
+ protected:
+  void SetUp() override {
+    for (const char* node : {"n1", "n2", "n3"}) driver.join(node, node_info());
+    label("n1");
+    driver.apply({item(), a_deployment("d", {a_run("web").label("here")})});
+    ASSERT_EQ(driver.status_of(kWeb), "active");
+  }
+
+  virtual model::Item item() { return a_service("web"); }
+  virtual model::NodeInfo node_info() { return a_node(); }
+
+  void label(const std::string& node) {
+    model::Manifest configs;
+    for (const char* each : {"n1", "n2", "n3"}) {
+      configs.push_back(
+          labels_of(each, each == node ? std::set<std::string>{"here"} : std::set<std::string>{}));
+    }
+    driver.apply(configs);
+  }
+  void save(const std::string& node, const std::string& content) {
+    driver.agent(node).save(kWeb, content);
+    driver.report_changes(node);
+  }
+  std::string kept() const {
+    const auto found = driver.durable().states.find(kWeb);
+    return found == driver.durable().states.end() ? "" : found->second.state.content;
+  }
+  std::string handed(const std::string& node) {
+    const auto found = driver.agent(node).handed.find(kWeb);
+    return found == driver.agent(node).handed.end() ? "" : found->second.content;
+  }
+
+  Driver driver;
+};
+
+TEST_F(TravellingStates, AReportedStateIsKeptAndAnswered) {
+  save("n1", "one");
+  EXPECT_EQ(kept(), "one");
+  EXPECT_EQ(driver.agent("n1").heard[kWeb], "of-one");
+}
+
+TEST_F(TravellingStates, TheGenerationGrowsWithEachChange) {
+  save("n1", "one");
+  const auto first = driver.durable().states.at(kWeb).state.generation;
+  save("n1", "two");
+  EXPECT_GT(driver.durable().states.at(kWeb).state.generation, first);
+}
+
+TEST_F(TravellingStates, TheSameStateIsAnsweredButNotWrittenAgain) {
+  save("n1", "one");
+  const auto before = driver.durable().states.at(kWeb);
+  driver.agent("n1").heard.clear();
+  save("n1", "one");
+  EXPECT_EQ(driver.durable().states.at(kWeb), before);
+  EXPECT_EQ(driver.agent("n1").heard[kWeb], "of-one");
+}
+
+TEST_F(TravellingStates, AMoveHandsTheLastStateToTheNextNode) {
+  save("n1", "one");
+  label("n2");
+  EXPECT_EQ(driver.place_of(kWeb), "n2/crun");
+  EXPECT_EQ(handed("n2"), "one");
+}
+
+TEST_F(TravellingStates, AnInstanceThatStaysIsHandedNothing) {
+  save("n1", "one");
+  driver.apply({a_service("web").env("A", "B")});
+  EXPECT_EQ(handed("n1"), "");
+}
+
+TEST_F(TravellingStates, AfterTheMoveTheWordOfTheNextNodeCounts) {
+  save("n1", "one");
+  label("n2");
+  save("n1", "late");
+  EXPECT_EQ(kept(), "one");
+  EXPECT_EQ(driver.agent("n1").heard[kWeb], "of-late") << "or it would be said for ever";
+  save("n2", "two");
+  EXPECT_EQ(kept(), "two");
+}
+
+TEST_F(TravellingStates, WhatComesBackIsNewerThanWhatWasLeft) {
+  save("n1", "one");
+  label("n2");
+  const auto at_n2 = driver.agent("n2").handed.at(kWeb).generation;
+  label("n1");
+  EXPECT_EQ(handed("n1"), "one");
+  EXPECT_GT(driver.agent("n1").handed.at(kWeb).generation, at_n2);
+}
+
+TEST_F(TravellingStates, ATargetThatHasNotComeUpDoesNotSpeakForTheInstance) {
+  driver.agent("n2").starts_slowly = true;
+  save("n1", "one");
+  label("n2");
+  save("n1", "two");
+  EXPECT_EQ(kept(), "two");
+  driver.set("n2", kWeb, InstanceState::Active);
+  save("n1", "three");
+  EXPECT_EQ(kept(), "two");
+}
+
+TEST_F(TravellingStates, ALostCommandIsRepeatedWithTheState) {
+  save("n1", "one");
+  driver.agent("n2").answers = false;
+  label("n2");
+  EXPECT_EQ(handed("n2"), "");
+  driver.disconnect("n2");
+  driver.agent("n2").answers = true;
+  driver.connect("n2");
+  EXPECT_EQ(handed("n2"), "one");
+}
+
+TEST_F(TravellingStates, SurvivesARestartOfTheController) {
+  save("n1", "one");
+  driver.restart();
+  for (const char* node : {"n1", "n2", "n3"}) driver.connect(node);
+  EXPECT_EQ(kept(), "one");
+  label("n2");
+  EXPECT_EQ(handed("n2"), "one");
+}
+
+TEST_F(TravellingStates, ANodeThatHasLostItsDiskIsGivenTheState) {
+  save("n1", "one");
+  driver.disconnect("n1");
+  driver.agent("n1").lose_everything();
+  driver.connect("n1");
+  EXPECT_EQ(driver.status_of(kWeb), "active");
+  EXPECT_EQ(handed("n1"), "one");
+}
+
+TEST_F(TravellingStates, OfWhatIsNotAskedForIsKeptForTheDayItIs) {
+  save("n1", "one");
+  driver.agent("n1").stops_slowly = true;
+  driver.erase("Deployment", "d");
+  driver.agent("n1").drop(kWeb);
+  save("n1", "last");
+  EXPECT_EQ(kept(), "last");
+  label("n2");
+  driver.apply({a_deployment("d", {a_run("web").label("here")})});
+  EXPECT_EQ(handed("n2"), "last");
+}
+
+class StopFirstStates : public TravellingStates {
+ protected:
+  model::Item item() override { return a_service("web").stop_first(); }
+};
+
+TEST_F(StopFirstStates, TheTargetGoesOnFromTheVeryLastState) {
+  save("n1", "one");
+  driver.agent("n1").stops_slowly = true;
+  label("n2");
+  EXPECT_FALSE(driver.runs("n2", kWeb));
+  driver.agent("n1").drop(kWeb);
+  save("n1", "last");
+  EXPECT_TRUE(driver.runs("n2", kWeb));
+  EXPECT_EQ(handed("n2"), "last");
+}
+
+class UnitWideStates : public TravellingStates {
+ protected:
+  model::Item item() override { return a_service("web").state(1); }
+  model::NodeInfo node_info() override { return a_node().unit_wide_state(1000); }
+};
+
+TEST_F(UnitWideStates, AreWhereTheyAre) {
+  save("n1", "one");
+  EXPECT_EQ(kept(), "");
+  EXPECT_EQ(driver.agent("n1").heard[kWeb], "of-one");
+  label("n2");
+  EXPECT_EQ(handed("n2"), "");
+}
+
+}  // namespace
+}  // namespace berth::control

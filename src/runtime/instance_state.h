@@ -1,0 +1,22 @@
+#pragma once
+
+#include <filesystem>
+
+#include "model/instance.h"
+#include "runtime/instance_directories.h"
+
+namespace berth::runtime {
+
+// Where an instance keeps what it has stored, and its state.
+std::filesystem::path storage_directory(const std::filesystem::path& state_dir,
+                                        const model::InstanceKey& key);
+std::filesystem::path state_directory(const std::filesystem::path& state_dir,
+                                      const model::InstanceKey& key);
+
+// Puts the state in the place of what is in the instance's state directory, unless that comes from
+// the same generation or a newer one already. All of it or nothing; the instance must not run. The
+// content must be what its digest says: that is for the caller to know.
+Started<void> take_state(const MachineConfig& config, const model::InstanceSpec& spec,
+                         const model::SavedState& state);
+
+}  // namespace berth::runtime
