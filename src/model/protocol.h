@@ -36,6 +36,7 @@ struct Command {
   bool report_fully = false;      // answer with a full report
   std::optional<NodeNetwork> network;  // always in a full one; in others when it changed
   std::vector<SavedState> states;      // of instances that come from another node
+  std::vector<InstanceKey> erase;      // deleted for good: their storage and state shall be gone
 
   friend bool operator==(const Command&, const Command&) = default;
 };
