@@ -15,8 +15,9 @@ std::string to_text(const model::CommandNumber& number) {
 }  // namespace
 
 Agent::Agent(Config config, Restored restored)
-    : config_(std::move(config)), wanted_(std::move(restored)) {
+    : config_(std::move(config)), wanted_(restored), erasures_(restored.erasing) {
   for (const auto& [key, record] : wanted_.records()) touch(key).begin(record);
+  for (const model::InstanceKey& key : restored.erasing) touch(key);
 }
 
 Effects Agent::step(Time now, std::span<const Event> batch) {
@@ -29,6 +30,7 @@ Effects Agent::step(Time now, std::span<const Event> batch) {
   const bool given_up = runtimes_.ask_again(context);
   if (given_up || (was_awaited && !runtimes_.is_awaited())) touch_all_waiting();
   for (const model::InstanceKey& key : alarms_.take_due(now)) touched_.insert(key);
+  for (const model::InstanceKey& key : erasures_.take_due(now)) touch(key);
   while (!touched_.empty()) {
     for (const model::InstanceKey& key : take_touched_in_scheduling_order()) decide(context, key);
   }
@@ -55,6 +57,7 @@ void Agent::record(const Context& context, const CommandReceived& event) {
   if (why_not.empty()) {
     const auto changed = wanted_.carry_out(command, context.effects.writes);
     for (const model::InstanceKey& key : changed) touch(key);
+    for (const model::InstanceKey& key : erasures_.take(context, command)) touch(key);
     context.note("command " + to_text(command.number) + " carried out, " +
                  std::to_string(changed.size()) + " instances changed");
   } else {
@@ -122,6 +125,11 @@ void Agent::record(const Context& context, const HealthChecked& event) {
 
 void Agent::record(const Context&, const Measured& event) { reporter_.measured(event); }
 
+void Agent::record(const Context& context, const DataErased& event) {
+  erasures_.answered(context, event);
+  touch(event.key);
+}
+
 // --- What to look at ---------------------------------------------------------------------------
 
 Instance& Agent::touch(const model::InstanceKey& key) {
@@ -170,9 +178,13 @@ void Agent::decide(const Context& context, const model::InstanceKey& key) {
   settle(context, key, instance);
   watch_leftover(key, wanted == nullptr && instance.is_leftover());
   waiting_.set(key, std::nullopt);
-  if (instance.wants_start(context.now, wanted)) try_start(context, key, instance);
+  const bool may_start = !erasures_.is_busy(key);
+  if (may_start && instance.wants_start(context.now, wanted)) try_start(context, key, instance);
 
-  reporter_.show(key, instance.status(wanted));
+  auto status = instance.status(wanted);
+  erasures_.go_on(context, key, status.has_value());
+  if (!status && erasures_.contains(key)) status = Erasures::status_of(key);
+  reporter_.show(key, status);
   alarms_.set(key, instance.due(context.now));
   if (wanted == nullptr && !instance.is_running()) instances_.erase(found);
 }
@@ -212,6 +224,7 @@ void Agent::watch_leftover(const model::InstanceKey& key, bool is_leftover) {
 std::optional<Time> Agent::wake_at() const {
   std::optional<Time> earliest = alarms_.next();
   take_earlier(earliest, runtimes_.next());
+  take_earlier(earliest, erasures_.next());
   take_earlier(earliest, reporter_.next(config_));
   return earliest;
 }

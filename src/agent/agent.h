@@ -8,6 +8,7 @@
 
 #include "agent/alarms.h"
 #include "agent/context.h"
+#include "agent/erasures.h"
 #include "agent/events.h"
 #include "agent/instance.h"
 #include "agent/reporter.h"
@@ -44,6 +45,7 @@ class Agent {
   void record(const Context& context, const Exited& event);
   void record(const Context& context, const HealthChecked& event);
   void record(const Context& context, const Measured& event);
+  void record(const Context& context, const DataErased& event);
 
   // Why the command is not carried out; "" if it is.
   std::string objection(const model::Command& command) const;
@@ -64,6 +66,7 @@ class Agent {
 
   Config config_;
   Wanted wanted_;
+  Erasures erasures_;
   Runtimes runtimes_;
   Reporter reporter_;
   std::map<model::InstanceKey, Instance> instances_;  // all that are wanted or may be running

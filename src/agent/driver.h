@@ -219,6 +219,11 @@ class Driver {
       durable_.acted = acted->acted;
       return;
     }
+    if (const auto* erasing = std::get_if<WriteErasing>(&write)) {
+      erasing->pending ? void(durable_.erasing.insert(erasing->key))
+                       : void(durable_.erasing.erase(erasing->key));
+      return;
+    }
     const auto& wanted = std::get<WriteWanted>(write);
     if (wanted.record) {
       durable_.wanted[wanted.key] = *wanted.record;

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <variant>
@@ -36,6 +37,7 @@ using model::RunId;
 struct Restored {
   std::map<model::InstanceKey, model::WantedRecord> wanted;
   model::CommandNumber acted;
+  std::set<model::InstanceKey> erasing;  // whose data are to be erased
 };
 
 // --- Facts -------------------------------------------------------------------------------------
@@ -88,8 +90,14 @@ struct Measured {
   std::map<model::InstanceKey, model::Usage> instances;
 };
 
+// The answer to EraseData.
+struct DataErased {
+  model::InstanceKey key;
+  std::string problem;  // why not all of it is gone; empty: it is
+};
+
 using Event = std::variant<Connected, Disconnected, CommandReceived, NodeObserved, RunsListed,
-                           Started, StartFailed, Exited, HealthChecked, Measured>;
+                           Started, StartFailed, Exited, HealthChecked, Measured, DataErased>;
 
 // --- Effects -----------------------------------------------------------------------------------
 
@@ -105,7 +113,14 @@ struct WriteActed {
 
   friend bool operator==(const WriteActed&, const WriteActed&) = default;
 };
-using Write = std::variant<WriteWanted, WriteActed>;
+// Whether the data of the instance are to be erased.
+struct WriteErasing {
+  model::InstanceKey key;
+  bool pending = true;
+
+  friend bool operator==(const WriteErasing&, const WriteErasing&) = default;
+};
+using Write = std::variant<WriteWanted, WriteActed, WriteErasing>;
 
 struct ListRuns {
   model::RuntimeId runtime;
@@ -133,7 +148,14 @@ struct CheckHealth {
 
   friend bool operator==(const CheckHealth&, const CheckHealth&) = default;
 };
-using Action = std::variant<ListRuns, Start, Stop, CheckHealth>;
+// Takes away the storage, state and logs of an instance that was deleted. Answered by DataErased,
+// also when there is nothing.
+struct EraseData {
+  model::InstanceKey key;
+
+  friend bool operator==(const EraseData&, const EraseData&) = default;
+};
+using Action = std::variant<ListRuns, Start, Stop, CheckHealth, EraseData>;
 
 // One line of the trail: what happened to which instance ("" = the node itself).
 struct Note {

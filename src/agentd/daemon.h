@@ -42,6 +42,7 @@ struct Outside {
   std::function<runtime::HealthAnswer(const model::HealthCheck&, const model::InstanceKey&,
                                       runtime::Runtime&)>
       check_health;
+  std::function<Result<void>(const model::InstanceKey&)> erase_data;
 };
 
 // The agent: its core, and all that it does in the world.

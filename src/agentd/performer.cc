@@ -22,9 +22,11 @@ void submit(shell::Workers& workers, const std::string& key, shell::Workers::Tas
 
 }  // namespace
 
-Performer::Performer(Runtimes& runtimes, CheckHealth check_health, Tell tell, std::size_t threads)
+Performer::Performer(Runtimes& runtimes, CheckHealth check_health, EraseData erase_data, Tell tell,
+                     std::size_t threads)
     : runtimes_(runtimes),
       check_health_(std::move(check_health)),
+      erase_data_(std::move(erase_data)),
       tell_(std::move(tell)),
       workers_(threads, kTasksMax),
       checkers_(kCheckers, kTasksMax) {}
@@ -105,6 +107,13 @@ void Performer::begin(const agent::Stop& stop) {
 void Performer::begin(const agent::CheckHealth& check) {
   submit(checkers_, model::to_string(check.spec.key),
          [this, check] { tell_(check_health_(check)); });
+}
+
+void Performer::begin(const agent::EraseData& erase) {
+  submit(workers_, model::to_string(erase.key), [this, erase] {
+    const Result<void> erased = erase_data_(erase.key);
+    tell_(agent::DataErased{erase.key, erased ? "" : erased.error().message});
+  });
 }
 
 }  // namespace berth::agentd

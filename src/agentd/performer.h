@@ -10,12 +10,16 @@
 
 #include "agent/events.h"
 #include "agentd/ordered_runtime.h"
+#include "base/result.h"
 #include "shell/workers.h"
 
 namespace berth::agentd {
 
 // One health check, to its end. May block.
 using CheckHealth = std::function<agent::HealthChecked(const agent::CheckHealth&)>;
+
+// Takes away what an instance has left on this machine. May block.
+using EraseData = std::function<Result<void>(const model::InstanceKey&)>;
 
 using Runtimes = std::vector<std::unique_ptr<OrderedRuntime>>;
 
@@ -24,7 +28,8 @@ using Runtimes = std::vector<std::unique_ptr<OrderedRuntime>>;
 class Performer {
  public:
   // The runtimes must outlive it.
-  Performer(Runtimes& runtimes, CheckHealth check_health, Tell tell, std::size_t threads);
+  Performer(Runtimes& runtimes, CheckHealth check_health, EraseData erase_data, Tell tell,
+            std::size_t threads);
 
   // Neither blocks. The end of a run is forgotten when it is durable what follows from it.
   void perform(const agent::Action& action);
@@ -40,6 +45,7 @@ class Performer {
   void begin(const agent::Start& start);
   void begin(const agent::Stop& stop);
   void begin(const agent::CheckHealth& check);
+  void begin(const agent::EraseData& erase);
 
   bool take_turn(const Name& start);
 
@@ -47,6 +53,7 @@ class Performer {
 
   Runtimes& runtimes_;
   const CheckHealth check_health_;
+  const EraseData erase_data_;
   const Tell tell_;
   std::mutex mutex_;
   std::set<Name> waiting_;    // starts whose turn has not come, and that shall still be done

@@ -11,6 +11,7 @@ namespace {
 
 constexpr std::string_view kWanted = "wanted/";
 constexpr std::string_view kActed = "acted";
+constexpr std::string_view kErasing = "erasing/";
 
 struct ToChange {
   store::Change operator()(const agent::WriteWanted& write) const {
@@ -20,6 +21,11 @@ struct ToChange {
   }
   store::Change operator()(const agent::WriteActed& write) const {
     return {std::string(kActed), codec::encode_record(write.acted)};
+  }
+  store::Change operator()(const agent::WriteErasing& write) const {
+    store::Change change{std::string(kErasing) + model::to_string(write.key), std::nullopt};
+    if (write.pending) change.value = codec::encode_record(write.key);
+    return change;
   }
 };
 
@@ -47,6 +53,9 @@ Result<agent::Restored> load(const store::Store& store) {
   }
   if (const auto acted = TRY(store.get(kActed))) {
     restored.acted = TRY(decode<model::CommandNumber>({std::string(kActed), *acted}));
+  }
+  for (const store::Entry& entry : TRY(store.list(kErasing))) {
+    restored.erasing.insert(TRY(decode<model::InstanceKey>(entry)));
   }
   return restored;
 }

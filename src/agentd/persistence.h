@@ -6,7 +6,8 @@
 #include "base/result.h"
 #include "store/store.h"
 
-// The agent's records as the store keeps them: "wanted/item/subject/index" and "acted".
+// The agent's records as the store keeps them: "wanted/item/subject/index",
+// "erasing/item/subject/index" and "acted".
 namespace berth::agentd {
 
 std::vector<store::Change> to_changes(const std::vector<agent::Write>& writes);

@@ -7,6 +7,7 @@
 #include "agentd/machine.h"
 #include "link/agent_end.h"
 #include "runtime/health_check.h"
+#include "runtime/instance_directories.h"
 #include "runtime/logs.h"
 #include "runtime/runtimes.h"
 #include "shell/log.h"
@@ -84,6 +85,10 @@ Outside real_outside(const Config& config, store::Store& store,
           [](const model::HealthCheck& check, const model::InstanceKey& key,
              runtime::Runtime& runtime) {
             return runtime::check_health(check, {.key = key}, runtime);
+          },
+      .erase_data =
+          [state_dir = config.state_dir](const model::InstanceKey& key) {
+            return runtime::erase_instance_directories(state_dir, key);
           }};
   if (credentials && !config.server.empty()) outside.open_link = link_opener(config, *credentials);
   return outside;

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "base/result.h"
 #include "model/instance.h"
 #include "runtime/runtimes.h"
 #include "runtime/shim/launch.h"
@@ -22,6 +23,10 @@ struct InstanceDirectories {
 // Makes those that are not there, for the instance's user only.
 Started<InstanceDirectories> make_instance_directories(const MachineConfig& config,
                                                        const model::InstanceSpec& spec);
+
+// Takes away all that a deleted instance has left, so that its user can be somebody else.
+Result<void> erase_instance_directories(const std::filesystem::path& state_dir,
+                                        const model::InstanceKey& key);
 
 // The user to run as; nullopt if we are not root and cannot be anybody else.
 std::optional<shim::User> user_of(const model::InstanceSpec& spec);
