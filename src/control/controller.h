@@ -25,6 +25,12 @@ class Controller {
   // The status of every instance that is asked for, ordered by key.
   std::map<model::InstanceKey, model::InstanceStatus> statuses() const;
 
+  // How it came to its place; empty if nothing was decided about it since the start.
+  std::string decision_about(const model::InstanceKey& key) const;
+
+  // Until a cached instance is deleted.
+  Duration time_left(const model::InstanceKey& key) const;
+
  private:
   void start(Time now);
   void mark_edited_items();

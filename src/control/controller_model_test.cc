@@ -17,6 +17,10 @@ Config walking(Walk walk) {
   config.confirm_timeout = 120s;  // short, so that histories get there
   config.run_timeout = 90s;
   config.uids = {1, 12};
+  config.rollout_timeout = 20s;
+  config.cache_ttl = 40s;
+  config.write_down_with_others = 5s;
+  config.write_down_at_latest = 30s;
   return config;
 }
 

@@ -31,6 +31,7 @@ struct Told {
   std::uint32_t image = 0;
   model::RuntimeId runtime;
   std::int64_t priority = 0;
+  std::map<std::string, std::string> variables;  // that are overridden
 
   friend bool operator==(const Told&, const Told&) = default;
 };
@@ -69,6 +70,7 @@ struct ObservedNode {
   bool needs_full_command = true;  // what it was told is not known to be what it has
   IndexedMap<model::InstanceKey, Order> told;
   std::map<model::InstanceKey, model::CommandNumber> stopping;  // told to stop by this command
+  std::map<model::InstanceKey, model::CommandNumber> erasing;   // the same for their data
   std::set<std::pair<model::CommandNumber, model::InstanceKey>> in_flight;  // not acted on yet
   std::set<model::InstanceKey> held_back;  // wait for room that others are leaving
 

@@ -14,6 +14,9 @@ namespace {
 struct Orders {
   std::set<model::InstanceKey> run;
   std::set<model::InstanceKey> stop;
+  std::set<model::InstanceKey> erase;  // their data
+
+  bool empty() const { return run.empty() && stop.empty() && erase.empty(); }
 };
 
 using Keys = std::set<model::InstanceKey>;
@@ -80,6 +83,16 @@ class Orderly {
     const bool is_ours =
         reported != node_.reported.end() && reported->second.type != model::ItemType::Component;
     if ((told || is_ours) && !node_.stopping.contains(key)) orders_.stop.insert(key);
+    if (must_be_erased(key)) orders_.erase.insert(key);
+  }
+
+  // Its data go when nothing of it is there any more that could use them.
+  bool must_be_erased(const model::InstanceKey& key) const {
+    const auto* record = context_.state.find_instance(key);
+    if (record == nullptr || record->phase != model::Phase::Erasing) return false;
+    return record->data_on.contains(id_) && !node_.reported.contains(key) &&
+           !node_.stopping.contains(key) && !node_.erasing.contains(key) &&
+           !orders_.stop.contains(key);
   }
 
   void ask_for_room() {
@@ -152,7 +165,7 @@ std::vector<Letter> write_letters(Context& context) {
                   .orders = Orderly(context, id, keys).take_orders(),
                   .full = node->needs_full_command,
                   .resend = false};
-    const bool has_orders = !letter.orders.run.empty() || !letter.orders.stop.empty();
+    const bool has_orders = !letter.orders.empty();
     if (context.dirty.resends.contains(id)) {
       // It may lack what a partial command would build on.
       letter.full |= has_orders;
@@ -175,10 +188,12 @@ model::Command partial_command(const Context& context, const ObservedNode& node,
     command.run.push_back(spec_of(context, key, node.told.at(key).what));
   }
   command.stop.assign(orders.stop.begin(), orders.stop.end());
+  command.erase.assign(orders.erase.begin(), orders.erase.end());
   return command;
 }
 
-model::Command full_command(const Context& context, const ObservedNode& node) {
+model::Command full_command(const Context& context, const ObservedNode& node,
+                            const Orders& orders) {
   model::Command command;
   for (const auto& [key, order] : node.told) {
     command.run.push_back(spec_of(context, key, order.what));
@@ -187,6 +202,8 @@ model::Command full_command(const Context& context, const ObservedNode& node) {
   for (const model::InstanceKey& key : node.held_back) {
     if (!node.told.contains(key)) command.keep.push_back(key);
   }
+  command.erase.assign(orders.erase.begin(), orders.erase.end());
+  for (const auto& [key, number] : node.erasing) command.erase.push_back(key);
   return command;
 }
 
@@ -200,6 +217,10 @@ void number_orders(ObservedNode& node, const Orders& orders, const model::Comman
     node.stopping.insert_or_assign(key, number);
     node.in_flight.emplace(number, key);
   }
+  for (const auto& key : orders.erase) {
+    node.erasing.insert_or_assign(key, number);
+    node.in_flight.emplace(number, key);
+  }
 }
 
 void send(Context& context, const Letter& letter) {
@@ -207,8 +228,8 @@ void send(Context& context, const Letter& letter) {
   const Durable& durable = context.state.durable();
   const model::CommandNumber newest{durable.counters.epoch, durable.counters.revision};
   const bool full = letter.full || letter.resend;
-  model::Command command =
-      full ? full_command(context, node) : partial_command(context, node, letter.orders);
+  model::Command command = full ? full_command(context, node, letter.orders)
+                                : partial_command(context, node, letter.orders);
   command.number = letter.resend ? *node.last_sent : newest;
   CHECK(!command.base || *command.base < command.number, "numbers of commands grow");
   if (!letter.resend) number_orders(node, letter.orders, command.number);

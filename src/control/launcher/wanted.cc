@@ -1,6 +1,7 @@
 #include "control/launcher/wanted.h"
 
 #include "base/check.h"
+#include "control/launcher/overrides.h"
 
 namespace berth::control {
 namespace {
@@ -29,7 +30,8 @@ std::optional<Told> at_its_place(const Context& context, const model::InstanceRe
               .item_edition = edition_of(context, {record.key.item, record.version}),
               .image = record.image,
               .runtime = record.place->runtime,
-              .priority = record.priority};
+              .priority = record.priority,
+              .variables = variables_of(context.state.durable(), record.key)};
 }
 
 std::optional<Told> where_it_leaves(const Context& context, const model::InstanceRecord& record) {
@@ -40,7 +42,8 @@ std::optional<Told> where_it_leaves(const Context& context, const model::Instanc
               .item_edition = edition_of(context, {record.key.item, leaving.version}),
               .image = leaving.image,
               .runtime = leaving.place.runtime,
-              .priority = record.priority};
+              .priority = record.priority,
+              .variables = variables_of(context.state.durable(), record.key)};
 }
 
 }  // namespace
@@ -62,13 +65,15 @@ model::InstanceSpec spec_of(const Context& context, const model::InstanceKey& ke
   const auto item = items.find({key.item, told.version});
   const auto* record = context.state.find_instance(key);
   CHECK(item != items.end() && record != nullptr, "only known items are told to agents");
-  return {.key = key,
-          .item = item->second,
-          .image = told.image,
-          .runtime = told.runtime,
-          .priority = told.priority,
-          .uid = record->uid,
-          .gid = record->gid};
+  model::InstanceSpec spec{.key = key,
+                           .item = item->second,
+                           .image = told.image,
+                           .runtime = told.runtime,
+                           .priority = told.priority,
+                           .uid = record->uid,
+                           .gid = record->gid};
+  for (const auto& [name, value] : told.variables) spec.item.env.insert_or_assign(name, value);
+  return spec;
 }
 
 }  // namespace berth::control

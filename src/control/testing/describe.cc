@@ -24,6 +24,7 @@ std::string describe(const Outgoing& outgoing) {
   }
   for (const model::InstanceKey& key : command.stop) text += " -" + model::to_string(key);
   for (const model::InstanceKey& key : command.keep) text += " =" + model::to_string(key);
+  for (const model::InstanceKey& key : command.erase) text += " x" + model::to_string(key);
   return text;
 }
 
@@ -46,6 +47,10 @@ std::vector<std::string> describe(const Reply& reply) {
   } else if (const auto* finished = std::get_if<Finished>(&reply.answer)) {
     lines.push_back(who + (finished->timed_out ? "timed out" : "finished"));
     for (const auto& status : finished->statuses) lines.push_back("  " + describe(status));
+    for (const auto& rollout : finished->rolled_back) {
+      lines.push_back(fmt::format("  back to {}@{}: {}", rollout.item.value(), rollout.from,
+                                  rollout.failed->message));
+    }
   }
   return lines;
 }

@@ -19,6 +19,9 @@ void erase(Durable& disk, const Write& write) {
     const std::string digits = std::to_string(key);
     return std::string(20 - digits.size(), '0') + digits;
   };
+  const auto request = [](const RequestKey& key) {
+    return key.first.value() + "/" + key.second.value();
+  };
   switch (write.table) {
     case Table::Items: return erase_named(disk.items, write.key, text);
     case Table::Deployments: return erase_named(disk.deployments, write.key, as_is);
@@ -28,6 +31,9 @@ void erase(Durable& disk, const Write& write) {
     case Table::Groups: return erase_named(disk.groups, write.key, value);
     case Table::FreedUids: return erase_named(disk.freed_uids, write.key, number);
     case Table::Counters: return;
+    case Table::Rollouts: return erase_named(disk.rollouts, write.key, request);
+    case Table::EnvOverrides: return erase_named(disk.env_overrides, write.key, as_is);
+    case Table::Subjects: return erase_named(disk.subjects, write.key, value);
   }
 }
 
@@ -56,6 +62,15 @@ struct Putter {
     disk.freed_uids.insert_or_assign(record.sequence, record);
   }
   void operator()(const model::CounterRecord& record) const { disk.counters = record; }
+  void operator()(const model::RolloutRecord& record) const {
+    disk.rollouts.insert_or_assign({record.item, record.subject}, record);
+  }
+  void operator()(const model::EnvOverride& record) const {
+    disk.env_overrides.insert_or_assign(record.name, record);
+  }
+  void operator()(const model::Subject& record) const {
+    disk.subjects.insert_or_assign(record.id, record);
+  }
 };
 
 }  // namespace
