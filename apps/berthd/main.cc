@@ -34,6 +34,8 @@ const std::vector<shell::Setting> kSettings{
     {"settleTime", "after a start: how long known agents are waited for", "5s"},
     {"confirmTimeout", "after a start: an instance that no agent reports has failed", "600s"},
     {"runTimeout", "how long an apply call waits at most", "600s"},
+    {"rolloutTimeout", "a new version that is not active by then is taken back", "300s"},
+    {"cacheTtl", "what is no longer asked for keeps its ids and data for so long", "720h"},
 };
 
 Result<control::Config> clocks(const Settings& settings) {
@@ -45,6 +47,8 @@ Result<control::Config> clocks(const Settings& settings) {
   config.settle_time = TRY(settings.duration("settleTime"));
   config.confirm_timeout = TRY(settings.duration("confirmTimeout"));
   config.run_timeout = TRY(settings.duration("runTimeout"));
+  config.rollout_timeout = TRY(settings.duration("rolloutTimeout"));
+  config.cache_ttl = TRY(settings.duration("cacheTtl"));
   return config;
 }
 

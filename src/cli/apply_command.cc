@@ -45,6 +45,7 @@ struct ApplyFlags {
   ConnectionFlags connection;
   std::vector<std::string> files;
   bool no_wait = false;
+  bool allow_partial = false;
   std::optional<std::uint64_t> if_revision;
   std::optional<Duration> timeout;
   std::string output = "table";
@@ -59,6 +60,7 @@ class Progress {
     if (event.has_status()) return put(event.status());
     finished_ = true;
     timed_out_ = event.finished().timed_out();
+    rolled_back_ = {event.finished().rolled_back().begin(), event.finished().rolled_back().end()};
     for (const v1::Instance& instance : event.finished().instances()) put(instance);
     return true;
   }
@@ -67,6 +69,7 @@ class Progress {
   bool finished() const { return finished_; }
   bool timed_out() const { return timed_out_; }
   const v1::Accepted& answer() const { return answer_; }
+  const std::vector<v1::RolledBack>& rolled_back() const { return rolled_back_; }
 
   std::vector<v1::Instance> rows() const {
     std::vector<v1::Instance> rows;
@@ -126,6 +129,7 @@ class Progress {
   bool accepted_ = false;
   bool finished_ = false;
   bool timed_out_ = false;
+  std::vector<v1::RolledBack> rolled_back_;
 };
 
 // What people see while they wait: a table that is drawn again and again, or a line per change.
@@ -193,6 +197,7 @@ Result<v1::ApplyRequest> request_of(const ApplyFlags& flags, Console& console) {
   }
   v1::ApplyRequest request;
   request.set_wait(!flags.no_wait);
+  request.set_allow_partial(flags.allow_partial);
   if (flags.if_revision) request.set_if_revision(*flags.if_revision);
   for (const codec::SourceFile& source : *sources) {
     v1::SourceFile& file = *request.add_files();
@@ -200,6 +205,32 @@ Result<v1::ApplyRequest> request_of(const ApplyFlags& flags, Console& console) {
     file.set_text(source.text);
   }
   return request;
+}
+
+Json json_of(const std::vector<v1::RolledBack>& all) {
+  Json list = Json::array();
+  for (const v1::RolledBack& one : all) {
+    list.push_back({{"item", one.item()},
+                    {"subject", one.subject()},
+                    {"from", one.from()},
+                    {"to", one.to()},
+                    {"reason", one.problem().reason()},
+                    {"message", one.problem().message()}});
+  }
+  return list;
+}
+
+void print_rolled_back(const Progress& progress, Console& console) {
+  for (const v1::RolledBack& one : progress.rolled_back()) {
+    const std::string who =
+        one.kept_back_size() > 0
+            ? counted(static_cast<std::size_t>(one.kept_back_size()), "instance")
+            : std::string("everything");
+    console.err << fmt::format(
+        "{} did not come up in version {}, {} went back to {}: {}\nApply again to try once more.\n",
+        printable(one.item()), printable(one.to()), who, printable(one.from()),
+        printable(one.problem().message()));
+  }
 }
 
 // What everything has come to, in the form that was asked for.
@@ -211,6 +242,7 @@ void print_end(const ApplyFlags& flags, const Progress& progress, Console& conso
     const Json answer{{"revision", progress.answer().revision()},
                       {"refused", progress.refused()},
                       {"timedOut", progress.timed_out()},
+                      {"rolledBack", json_of(progress.rolled_back())},
                       {"instances", list}};
     console.out << (flags.output == "json" ? json_text(answer) : yaml_text(answer));
   } else if (flags.output == "name") {
@@ -251,6 +283,8 @@ ExitCode exit_code_of(const Progress& progress, Console& console) {
                    "far it is.\n";
     return ExitCode::Timeout;
   }
+  print_rolled_back(progress, console);
+  if (!progress.rolled_back().empty()) return ExitCode::OtherError;
   return progress.has_failed() ? ExitCode::OtherError : ExitCode::Done;
 }
 
@@ -298,6 +332,9 @@ Command declare(CLI::App& verb) {
       ->envname("BERTH_FILE");
   verb.add_flag("--no-wait", flags->no_wait, "Do not wait until everything is in place")
       ->envname("BERTH_NO_WAIT");
+  verb.add_flag("--allow-partial", flags->allow_partial,
+                "Keep a new version where it works, also if it does not come up everywhere")
+      ->envname("BERTH_ALLOW_PARTIAL");
   verb.add_option("--if-revision", flags->if_revision, "Refuse if the cluster has moved on since")
       ->type_name("N")
       ->envname("BERTH_IF_REVISION");

@@ -22,7 +22,9 @@ struct InstanceView {
   std::uint32_t uid = 0;
   std::uint32_t gid = 0;
   model::Usage usage;
-  bool gone = false;  // nobody asks for it any more
+  bool gone = false;                 // nobody asks for it any more
+  std::optional<Duration> kept_for;  // of a cached one: until it is deleted
+  std::string decision;              // how it came to its place
 
   friend bool operator==(const InstanceView&, const InstanceView&) = default;
 };
@@ -48,6 +50,8 @@ InstanceView view_of(const control::Controller& controller, const model::Instanc
 
 // Ordered by key; by id.
 std::vector<InstanceView> instances_of(const control::Controller& controller);
+// Those that nobody asks for, but whose ids and data are kept.
+std::vector<InstanceView> cached_instances_of(const control::Controller& controller);
 // Of these items and subjects only.
 std::vector<InstanceView> instances_of(
     const control::Controller& controller,

@@ -5,12 +5,16 @@
 namespace berth::controld::api {
 namespace {
 
+bool is_asked_for(const model::InstanceRecord& record) {
+  return record.phase != model::Phase::Cached && record.phase != model::Phase::Erasing;
+}
+
 std::vector<model::InstanceKey> keys_of(const control::Durable& durable,
                                         const model::ItemId& item) {
   std::vector<model::InstanceKey> keys;
   auto it = durable.instances.lower_bound({item, model::SubjectId{}, 0});
   for (; it != durable.instances.end() && it->first.item == item; ++it) {
-    if (it->second.phase != model::Phase::Cached) keys.push_back(it->first);
+    if (is_asked_for(it->second)) keys.push_back(it->first);
   }
   return keys;
 }
@@ -19,7 +23,7 @@ std::vector<model::InstanceKey> keys_of(const control::Durable& durable,
 std::vector<model::InstanceKey> all_keys(const control::Durable& durable) {
   std::vector<model::InstanceKey> keys;
   for (const auto& [key, record] : durable.instances) {
-    if (record.phase != model::Phase::Cached) keys.push_back(key);
+    if (is_asked_for(record)) keys.push_back(key);
   }
   return keys;
 }
