@@ -12,6 +12,9 @@ namespace {
 void apply(const agent::Write& write, agent::Restored& memory) {
   if (const auto* acted = std::get_if<agent::WriteActed>(&write)) {
     memory.acted = acted->acted;
+  } else if (const auto* erasing = std::get_if<agent::WriteErasing>(&write)) {
+    erasing->pending ? void(memory.erasing.insert(erasing->key))
+                     : void(memory.erasing.erase(erasing->key));
   } else if (const auto& wanted = std::get<agent::WriteWanted>(write); wanted.record) {
     memory.wanted.insert_or_assign(wanted.key, *wanted.record);
   } else {

@@ -23,11 +23,17 @@ const model::RuntimeId& runtime_of(const agent::Action& action) {
     const model::RuntimeId& operator()(const agent::CheckHealth& check) const {
       return check.spec.runtime;
     }
+    const model::RuntimeId& operator()(const agent::EraseData&) const {
+      static const model::RuntimeId kNone;
+      return kNone;
+    }
   };
   return std::visit(Visitor{}, action);
 }
 
 }  // namespace
+
+bool is_broken(const model::Item& item) { return !item.args.empty() && item.args[0] == "break"; }
 
 std::optional<Duration> lifetime(const model::Item& item) {
   if (item.args.size() != 2 || item.args[0] != "finish") return std::nullopt;
@@ -128,6 +134,9 @@ void Machine::carry_out_one(const agent::Start& start) {
     if (runtime == nullptr || runtime->ready == model::Readiness::NotReady) {
       return start_failed(key, {"RuntimeNotReady", "the runtime is not ready"});
     }
+    if (is_broken(run->second.spec.item)) {
+      return start_failed(key, {"StartFailed", "this version is broken"});
+    }
     if (fails) return start_failed(key, {"StartFailed", "drawn to fail"});
     started(key, run->second);
   });
@@ -202,6 +211,13 @@ void Machine::carry_out_one(const agent::CheckHealth& check) {
     const bool healthy =
         found != runs_.end() && !found->second.sick && found->second.state == Run::State::Running;
     tell(agent::HealthChecked{key.first, key.second, healthy, healthy ? "" : "no answer"});
+  });
+}
+
+void Machine::carry_out_one(const agent::EraseData& erase) {
+  const bool fails = random_.chance_ppm(moods_.failed_start);
+  answer(draw(random_, 1ms, 200ms), [this, key = erase.key, fails](bool asker_lives) {
+    if (asker_lives) tell(agent::DataErased{key, fails ? "drawn to fail" : ""});
   });
 }
 
