@@ -36,6 +36,8 @@ const std::vector<shell::Setting> kSettings{
     {"runTimeout", "how long an apply call waits at most", "600s"},
     {"networks.range", "what the networks of owners are cut from", "10.128.0.0/10"},
     {"networks.prefix", "the size of one: 20 is room for 4094 instances and nodes", "20"},
+    {"rolloutTimeout", "a new version that is not active by then is taken back", "300s"},
+    {"cacheTtl", "what is no longer asked for keeps its ids and data for so long", "720h"},
 };
 
 Result<control::Config> clocks(const Settings& settings) {
@@ -47,6 +49,8 @@ Result<control::Config> clocks(const Settings& settings) {
   config.settle_time = TRY(settings.duration("settleTime"));
   config.confirm_timeout = TRY(settings.duration("confirmTimeout"));
   config.run_timeout = TRY(settings.duration("runTimeout"));
+  config.rollout_timeout = TRY(settings.duration("rolloutTimeout"));
+  config.cache_ttl = TRY(settings.duration("cacheTtl"));
   return config;
 }
 

@@ -36,8 +36,12 @@ std::optional<model::Problem> complaint_about(const model::Item& item,
 }  // namespace
 
 Agent::Agent(Config config, Restored restored)
-    : config_(std::move(config)), states_(restored), wanted_(std::move(restored)) {
+    : config_(std::move(config)),
+      states_(restored),
+      wanted_(restored),
+      erasures_(restored.erasing) {
   for (const auto& [key, record] : wanted_.records()) touch(key).begin(record);
+  for (const model::InstanceKey& key : restored.erasing) touch(key);
 }
 
 Effects Agent::step(Time now, std::span<const Event> batch) {
@@ -51,6 +55,7 @@ Effects Agent::step(Time now, std::span<const Event> batch) {
   const bool given_up = runtimes_.ask_again(context);
   if (given_up || (was_awaited && !runtimes_.is_awaited())) touch_all_waiting();
   for (const model::InstanceKey& key : alarms_.take_due(now)) touched_.insert(key);
+  for (const model::InstanceKey& key : erasures_.take_due(now)) touch(key);
   while (!touched_.empty()) {
     const auto keys = take_touched_in_scheduling_order();
     // All stops before the first start: who waits for whom must be known by then.
@@ -83,6 +88,7 @@ void Agent::record(const Context& context, const CommandReceived& event) {
     for (const model::InstanceKey& key : changed) touch(key);
     must_apply_network_ |= command.network.has_value();
     take_states(context, command);
+    for (const model::InstanceKey& key : erasures_.take(context, command)) touch(key);
     context.note("command " + to_text(command.number) + " carried out, " +
                  std::to_string(changed.size()) + " instances changed");
   } else {
@@ -194,6 +200,11 @@ void Agent::complain_of(const model::InstanceKey& key, const model::Footprint& f
   if (found->second.complain(complaint_about(wanted->spec.item, footprint))) touched_.insert(key);
 }
 
+void Agent::record(const Context& context, const DataErased& event) {
+  erasures_.answered(context, event);
+  touch(event.key);
+}
+
 // --- What to look at ---------------------------------------------------------------------------
 
 Instance& Agent::touch(const model::InstanceKey& key) {
@@ -251,11 +262,15 @@ void Agent::decide(const Context& context, const model::InstanceKey& key) {
     states_.drop_handed(key, context.effects.writes);
   }
   waiting_.set(key, std::nullopt);
-  if (instance.wants_start(context.now, wanted)) try_start(context, key, instance);
+  const bool may_start = !erasures_.is_busy(key);
+  if (may_start && instance.wants_start(context.now, wanted)) try_start(context, key, instance);
 
   watch_shared(key, instance);
 
-  reporter_.show(key, instance.status(wanted));
+  auto status = instance.status(wanted);
+  erasures_.go_on(context, key, status.has_value());
+  if (!status && erasures_.contains(key)) status = Erasures::status_of(key);
+  reporter_.show(key, status);
   alarms_.set(key, instance.due(context.now));
   if (wanted == nullptr && !instance.is_running()) {
     states_.end(context, key);
@@ -313,6 +328,7 @@ void Agent::watch_shared(const model::InstanceKey& key, const Instance& instance
 std::optional<Time> Agent::wake_at() const {
   std::optional<Time> earliest = alarms_.next();
   take_earlier(earliest, runtimes_.next());
+  take_earlier(earliest, erasures_.next());
   take_earlier(earliest, reporter_.next(config_, states_));
   return earliest;
 }

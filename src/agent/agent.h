@@ -8,6 +8,7 @@
 
 #include "agent/alarms.h"
 #include "agent/context.h"
+#include "agent/erasures.h"
 #include "agent/events.h"
 #include "agent/instance.h"
 #include "agent/reporter.h"
@@ -47,6 +48,7 @@ class Agent {
   void record(const Context& context, const Exited& event);
   void record(const Context& context, const HealthChecked& event);
   void record(const Context& context, const Measured& event);
+  void record(const Context& context, const DataErased& event);
 
   // Networks come before all that is started.
   void apply_network(const Context& context);
@@ -76,6 +78,7 @@ class Agent {
   Config config_;
   States states_;
   Wanted wanted_;
+  Erasures erasures_;
   Runtimes runtimes_;
   Reporter reporter_;
   std::map<model::InstanceKey, Instance> instances_;  // all that are wanted or may be running

@@ -231,6 +231,11 @@ class Driver {
       durable_.network = network->network;
       return;
     }
+    if (const auto* erasing = std::get_if<WriteErasing>(&write)) {
+      erasing->pending ? void(durable_.erasing.insert(erasing->key))
+                       : void(durable_.erasing.erase(erasing->key));
+      return;
+    }
     if (const auto* wanted = std::get_if<WriteWanted>(&write)) {
       put(durable_.wanted, wanted->key, wanted->record);
     } else if (const auto* handed = std::get_if<WriteHanded>(&write)) {

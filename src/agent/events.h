@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <variant>
@@ -41,6 +42,7 @@ struct Restored {
   std::optional<model::NodeNetwork> network;  // nullopt: it was never told
   std::map<model::InstanceKey, model::SavedState> handed;  // to be taken by the next start
   std::map<model::InstanceKey, model::SavedState> last;    // of what has ended, not yet heard
+  std::set<model::InstanceKey> erasing;  // whose data are to be erased
 };
 
 // --- Facts -------------------------------------------------------------------------------------
@@ -103,8 +105,15 @@ struct Measured {
   std::optional<model::NodeMeasurement> node;
 };
 
+// The answer to EraseData.
+struct DataErased {
+  model::InstanceKey key;
+  std::string problem;  // why not all of it is gone; empty: it is
+};
+
 using Event = std::variant<Connected, Disconnected, CommandReceived, NodeObserved, RunsListed,
-                           Started, StartFailed, StateSaved, Exited, HealthChecked, Measured>;
+                           Started, StartFailed, StateSaved, Exited, HealthChecked, Measured,
+                           DataErased>;
 
 // --- Effects -----------------------------------------------------------------------------------
 
@@ -139,7 +148,15 @@ struct WriteLast {
 
   friend bool operator==(const WriteLast&, const WriteLast&) = default;
 };
-using Write = std::variant<WriteWanted, WriteActed, WriteNetwork, WriteHanded, WriteLast>;
+// Whether the data of the instance are to be erased.
+struct WriteErasing {
+  model::InstanceKey key;
+  bool pending = true;
+
+  friend bool operator==(const WriteErasing&, const WriteErasing&) = default;
+};
+using Write =
+    std::variant<WriteWanted, WriteActed, WriteNetwork, WriteHanded, WriteLast, WriteErasing>;
 
 struct ListRuns {
   model::RuntimeId runtime;
@@ -175,7 +192,14 @@ struct ApplyNetwork {
 
   friend bool operator==(const ApplyNetwork&, const ApplyNetwork&) = default;
 };
-using Action = std::variant<ListRuns, Start, Stop, CheckHealth, ApplyNetwork>;
+// Takes away the storage, state and logs of an instance that was deleted. Answered by DataErased,
+// also when there is nothing.
+struct EraseData {
+  model::InstanceKey key;
+
+  friend bool operator==(const EraseData&, const EraseData&) = default;
+};
+using Action = std::variant<ListRuns, Start, Stop, CheckHealth, ApplyNetwork, EraseData>;
 
 // One line of the trail: what happened to which instance ("" = the node itself).
 struct Note {

@@ -70,8 +70,8 @@ Daemon::Daemon(Config config, Outside outside, Facts facts)
     runtimes_.push_back(std::make_unique<OrderedRuntime>(make, to_us, outside_.states));
   }
   performer_ = std::make_unique<Performer>(
-      runtimes_, [this](const agent::CheckHealth& check) { return check_health(check); }, to_us,
-      worker_count(), outside_.networks.get());
+      runtimes_, [this](const agent::CheckHealth& check) { return check_health(check); },
+      outside_.erase_data, to_us, worker_count(), outside_.networks.get());
   streams_ = std::make_unique<Streams>(StreamEnds{
       .open_log = outside_.open_log,
       .exec = [this](

@@ -29,10 +29,11 @@ void submit(shell::Workers& workers, const std::string& key, shell::Workers::Tas
 
 }  // namespace
 
-Performer::Performer(Runtimes& runtimes, CheckHealth check_health, Tell tell, std::size_t threads,
-                     NetworkControl* networks)
+Performer::Performer(Runtimes& runtimes, CheckHealth check_health, EraseData erase_data, Tell tell,
+                     std::size_t threads, NetworkControl* networks)
     : runtimes_(runtimes),
       check_health_(std::move(check_health)),
+      erase_data_(std::move(erase_data)),
       tell_(std::move(tell)),
       networks_(networks),
       workers_(threads, kTasksMax),
@@ -127,6 +128,13 @@ void Performer::begin(const agent::CheckHealth& check) {
 
 void Performer::begin(const agent::ApplyNetwork& apply) {
   if (networks_ != nullptr) networks_->apply(apply.network);
+}
+
+void Performer::begin(const agent::EraseData& erase) {
+  submit(workers_, model::to_string(erase.key), [this, erase] {
+    const Result<void> erased = erase_data_(erase.key);
+    tell_(agent::DataErased{erase.key, erased ? "" : erased.error().message});
+  });
 }
 
 }  // namespace berth::agentd

@@ -11,12 +11,16 @@
 #include "agent/events.h"
 #include "agentd/network_control.h"
 #include "agentd/ordered_runtime.h"
+#include "base/result.h"
 #include "shell/workers.h"
 
 namespace berth::agentd {
 
 // One health check, to its end. May block.
 using CheckHealth = std::function<agent::HealthChecked(const agent::CheckHealth&)>;
+
+// Takes away what an instance has left on this machine. May block.
+using EraseData = std::function<Result<void>(const model::InstanceKey&)>;
 
 using Runtimes = std::vector<std::unique_ptr<OrderedRuntime>>;
 
@@ -26,8 +30,8 @@ class Performer {
  public:
   // The runtimes must outlive it, and so must `networks`; without that, networks are not looked
   // after on this machine.
-  Performer(Runtimes& runtimes, CheckHealth check_health, Tell tell, std::size_t threads,
-            NetworkControl* networks = nullptr);
+  Performer(Runtimes& runtimes, CheckHealth check_health, EraseData erase_data, Tell tell,
+            std::size_t threads, NetworkControl* networks = nullptr);
 
   // Neither blocks. The end of a run is forgotten when it is durable what follows from it.
   void perform(const agent::Action& action);
@@ -44,6 +48,7 @@ class Performer {
   void begin(const agent::Stop& stop);
   void begin(const agent::CheckHealth& check);
   void begin(const agent::ApplyNetwork& apply);
+  void begin(const agent::EraseData& erase);
 
   bool take_turn(const Name& start);
 
@@ -52,6 +57,7 @@ class Performer {
 
   Runtimes& runtimes_;
   const CheckHealth check_health_;
+  const EraseData erase_data_;
   const Tell tell_;
   NetworkControl* const networks_;
   std::mutex mutex_;

@@ -13,6 +13,7 @@ constexpr std::string_view kWanted = "wanted/";
 constexpr std::string_view kHanded = "handed/";
 constexpr std::string_view kLast = "last/";
 constexpr std::string_view kActed = "acted";
+constexpr std::string_view kErasing = "erasing/";
 constexpr std::string_view kNetwork = "network";
 
 store::Change to_change(std::string_view table, const model::InstanceKey& key,
@@ -39,6 +40,11 @@ struct ToChange {
   }
   store::Change operator()(const agent::WriteLast& write) const {
     return to_change(kLast, write.key, write.state);
+  }
+  store::Change operator()(const agent::WriteErasing& write) const {
+    store::Change change{std::string(kErasing) + model::to_string(write.key), std::nullopt};
+    if (write.pending) change.value = codec::encode_record(write.key);
+    return change;
   }
 };
 
@@ -80,6 +86,9 @@ Result<agent::Restored> load(const store::Store& store) {
   }
   if (const auto network = TRY(store.get(kNetwork))) {
     restored.network = TRY(decode<model::NodeNetwork>({std::string(kNetwork), *network}));
+  }
+  for (const store::Entry& entry : TRY(store.list(kErasing))) {
+    restored.erasing.insert(TRY(decode<model::InstanceKey>(entry)));
   }
   return restored;
 }

@@ -7,7 +7,7 @@
 #include "store/store.h"
 
 // The agent's records as the store keeps them: "wanted/item/subject/index", the same
-// below "handed/" and "last/" for states, "acted" and "network".
+// below "handed/" and "last/" for states and below "erasing/", "acted" and "network".
 namespace berth::agentd {
 
 std::vector<store::Change> to_changes(const std::vector<agent::Write>& writes);

@@ -9,6 +9,7 @@
 #include "link/agent_end.h"
 #include "runtime/directory_tree.h"
 #include "runtime/health_check.h"
+#include "runtime/instance_directories.h"
 #include "runtime/instance_state.h"
 #include "runtime/logs.h"
 #include "runtime/runtimes.h"
@@ -166,7 +167,11 @@ Outside real_outside(const Config& config, store::Store& store,
           },
       .states = states_on(machine_of(config)),
       .count_disk = [state_dir = config.state_dir](
-                        const model::InstanceKey& key) { return count_disk(state_dir, key); }};
+                        const model::InstanceKey& key) { return count_disk(state_dir, key); },
+      .erase_data =
+          [state_dir = config.state_dir](const model::InstanceKey& key) {
+            return runtime::erase_instance_directories(state_dir, key);
+          }};
   if (networks) {
     outside.networks = networks;
     outside.address = [networks] { return std::optional(networks->host().address()); };

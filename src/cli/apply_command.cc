@@ -28,6 +28,7 @@ constexpr const char* kExamples =
 struct ApplyFlags {
   ConnectionFlags connection;
   std::vector<std::string> files;
+  bool allow_partial = false;
   std::optional<std::uint64_t> if_revision;
   ChangeFlags change;
 };
@@ -41,6 +42,7 @@ Result<v1::ApplyRequest> request_of(const ApplyFlags& flags, Console& console) {
   }
   v1::ApplyRequest request;
   request.set_wait(!flags.change.no_wait);
+  request.set_allow_partial(flags.allow_partial);
   if (flags.if_revision) request.set_if_revision(*flags.if_revision);
   for (const codec::SourceFile& source : *sources) {
     v1::SourceFile& file = *request.add_files();
@@ -63,6 +65,9 @@ Command declare(CLI::App& verb) {
                   "Manifests: a file, a directory or - (standard input); repeatable")
       ->type_name("FILE")
       ->envname("BERTH_FILE");
+  verb.add_flag("--allow-partial", flags->allow_partial,
+                "Keep a new version where it works, also if it does not come up everywhere")
+      ->envname("BERTH_ALLOW_PARTIAL");
   verb.add_option("--if-revision", flags->if_revision, "Refuse if the cluster has moved on since")
       ->type_name("N")
       ->envname("BERTH_IF_REVISION");

@@ -34,6 +34,7 @@ class Progress {
     if (event.has_status()) return put(event.status());
     finished_ = true;
     timed_out_ = event.finished().timed_out();
+    rolled_back_ = {event.finished().rolled_back().begin(), event.finished().rolled_back().end()};
     for (const v1::Instance& instance : event.finished().instances()) put(instance);
     return true;
   }
@@ -42,6 +43,7 @@ class Progress {
   bool finished() const { return finished_; }
   bool timed_out() const { return timed_out_; }
   const v1::Accepted& answer() const { return answer_; }
+  const std::vector<v1::RolledBack>& rolled_back() const { return rolled_back_; }
 
   std::vector<v1::Instance> rows() const {
     std::vector<v1::Instance> rows;
@@ -105,6 +107,7 @@ class Progress {
   bool accepted_ = false;
   bool finished_ = false;
   bool timed_out_ = false;
+  std::vector<v1::RolledBack> rolled_back_;
 };
 
 model::Usage usage_of(const v1::Usage& usage) { return {Dmips(usage.cpu()), Bytes(usage.ram())}; }
@@ -137,6 +140,32 @@ Json relief_json(const v1::Accepted& accepted) {
                     {"message", relief.problem().message()}});
   }
   return list;
+}
+
+Json json_of(const std::vector<v1::RolledBack>& all) {
+  Json list = Json::array();
+  for (const v1::RolledBack& one : all) {
+    list.push_back({{"item", one.item()},
+                    {"subject", one.subject()},
+                    {"from", one.from()},
+                    {"to", one.to()},
+                    {"reason", one.problem().reason()},
+                    {"message", one.problem().message()}});
+  }
+  return list;
+}
+
+void print_rolled_back(const Progress& progress, Console& console) {
+  for (const v1::RolledBack& one : progress.rolled_back()) {
+    const std::string who =
+        one.kept_back_size() > 0
+            ? counted(static_cast<std::size_t>(one.kept_back_size()), "instance")
+            : std::string("everything");
+    console.err << fmt::format(
+        "{} did not come up in version {}, {} went back to {}: {}\nApply again to try once more.\n",
+        printable(one.item()), printable(one.to()), who, printable(one.from()),
+        printable(one.problem().message()));
+  }
 }
 
 // What people see while they wait: a table that is drawn again and again, or a line per change.
@@ -205,6 +234,7 @@ void print_end(const ChangeFlags& flags, const Progress& progress, Console& cons
     const Json answer{{"revision", progress.answer().revision()},
                       {"refused", progress.refused()},
                       {"timedOut", progress.timed_out()},
+                      {"rolledBack", json_of(progress.rolled_back())},
                       {"instances", list},
                       {"relief", relief_json(progress.answer())}};
     console.out << (flags.output == "json" ? json_text(answer) : yaml_text(answer));
@@ -252,6 +282,8 @@ ExitCode exit_code_of(const Progress& progress, Console& console) {
                    "far it is.\n";
     return ExitCode::Timeout;
   }
+  print_rolled_back(progress, console);
+  if (!progress.rolled_back().empty()) return ExitCode::OtherError;
   return progress.has_failed() ? ExitCode::OtherError : ExitCode::Done;
 }
 

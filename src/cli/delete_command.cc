@@ -28,6 +28,7 @@ constexpr const char* kExamples =
     "  berth delete deployment base         what only it asked for stops\n"
     "  berth delete item web@1.0.0\n"
     "  berth delete -f app.yaml             the documents of a file\n"
+    "  berth delete instance web/default/3 --purge    a cached one, and its data\n"
     "\n"
     "Asks nothing; prints what was deleted. berth plan shows before what would stop.\n"
     "Exit codes: 0 done, 3 invalid input, 4 no such thing, 6 cannot reach the control plane.";
@@ -36,6 +37,7 @@ struct DeleteFlags {
   ConnectionFlags connection;
   std::vector<std::string> files;
   std::vector<std::string> words;  // kind, names
+  bool purge = false;
   std::optional<Duration> timeout;
 };
 
@@ -50,6 +52,10 @@ int order_of(const Target& target) {
 }
 
 Result<Target> target_of(const client::Client& client, Kind kind, const std::string& name) {
+  if (kind == Kind::Instance) {
+    const v1::Instances all = TRY(list_instances(client, {.all = true}));
+    return Target{kind, name_of(*TRY(pick_instance(all, name)))};
+  }
   if (kind != Kind::Item || name.find('@') != std::string::npos) return Target{kind, name};
   const v1::Documents all = TRY(list_documents(client, kind));
   std::vector<std::string> versions;
@@ -84,7 +90,12 @@ Result<std::vector<Target>> targets_of(const client::Client& client, const Delet
   if (!flags.files.empty()) return targets_in(flags.files, console);
   const Kind kind = TRY(parse_kind(flags.words.front()));
   if (kind == Kind::Node) return invalid_input("nodes are forgotten: berth forget NODE");
-  if (!is_document(kind)) {
+  if (kind == Kind::Instance && !flags.purge) {
+    return invalid_input(
+        "what a deployment asks for stops when that is deleted or changed; to erase a cached "
+        "instance and its data now: berth delete instance NAME --purge");
+  }
+  if (!is_document(kind) && kind != Kind::Instance) {
     return invalid_input(fmt::format(
         "{} cannot be deleted; delete or change the deployment that asks for them", plural(kind)));
   }
@@ -136,12 +147,14 @@ Result<ExitCode> run(const DeleteFlags& flags, Console& console) {
 
 Command declare(CLI::App& verb) {
   const auto flags = std::make_shared<DeleteFlags>();
-  verb.add_option("KIND", flags->words, "item, deployment or nodeconfig, then names")
+  verb.add_option("KIND", flags->words, "item, deployment, nodeconfig, ..., then names")
       ->type_name("")
       ->expected(0, -1);
   verb.add_option("-f,--file", flags->files, "Delete the documents of these manifests")
       ->type_name("FILE")
       ->envname("BERTH_FILE");
+  verb.add_flag("--purge", flags->purge, "Erase a cached instance and its data for good")
+      ->envname("BERTH_PURGE");
   add_duration(verb, "--timeout", flags->timeout,
                "How long an item may wait for its instances to stop; left out: one minute")
       ->envname("BERTH_TIMEOUT");

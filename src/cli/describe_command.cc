@@ -80,7 +80,7 @@ std::string traffic_text(const v1::Traffic& traffic) {
 
 Result<std::string> describe_instance(const client::Client& client, const std::string& name,
                                       const Style& style) {
-  const v1::Instances all = TRY(list_instances(client));
+  const v1::Instances all = TRY(list_instances(client, {.all = true}));
   const v1::Instance& instance = *TRY(pick_instance(all, name));
   Facts facts;
   facts.add("Instance", name_of(instance), Tone::Strong);
@@ -93,6 +93,7 @@ Result<std::string> describe_instance(const client::Client& client, const std::s
   facts.add("Runtime", instance.place().runtime());
   facts.add("Address", instance.address());
   facts.add("Names", fmt::format("{}", fmt::join(instance.names(), ", ")));
+  facts.add("Why there", instance.decision());
   facts.add("Priority", std::to_string(instance.priority()));
   facts.add("Restarts", std::to_string(instance.restarts()));
   if (instance.has_exit_code()) facts.add("Last exit code", std::to_string(instance.exit_code()));
@@ -198,7 +199,10 @@ Result<std::string> describe_document(const client::Client& client, Kind kind,
     const v1::Instances instances = TRY(list_instances(client));
     out += section("Instances", instances_table(instances_below(instances, below), Detail::Short),
                    style);
-    for (const std::string& run : below) about.push_back("instance/" + run);
+    for (const std::string& run : below) {
+      about.push_back("instance/" + run);
+      about.push_back("request/" + run);
+    }
   }
   return out + TRY(events_section(client, about, style));
 }
@@ -218,7 +222,7 @@ Result<ExitCode> run(const DescribeFlags& flags, Console& console) {
 
 Command declare(CLI::App& verb) {
   const auto flags = std::make_shared<DescribeFlags>();
-  verb.add_option("KIND", flags->kind, "instance, node, item, deployment or nodeconfig")
+  verb.add_option("KIND", flags->kind, "instance, node, item, deployment, nodeconfig, ...")
       ->type_name("")
       ->required();
   verb.add_option("NAME", flags->name, "Which one")->type_name("")->required();

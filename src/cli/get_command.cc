@@ -25,12 +25,13 @@ constexpr const char* kExamples =
     "  berth get instances                       what runs where, in which state\n"
     "  berth get instances --node n1 --state failed\n"
     "  berth get instance web -o wide            all instances of an item\n"
+    "  berth get instances --all                 also what is cached, and for how long\n"
     "  berth get nodes --watch                   as it changes\n"
     "  berth get item web -o yaml                a document, as it can be applied again\n"
     "  berth get instances -o json | jq -r '.instances[] | select(.state==\"Active\") | .node'\n"
     "\n"
     "Kinds: instances (inst, i), nodes (no, n), items (it), deployments (deploy, d), nodeconfigs\n"
-    "(nc), events (ev); singular or plural.\n"
+    "(nc), envoverrides (eo), subjects (su), events (ev); singular or plural.\n"
     "-o json: {\"instances\": [{item, subject, index, version, type, state, reason, message, "
     "node,\n"
     "runtime, unverified, restarts, exitCode, priority, uid, gid, address, names,\n"
@@ -87,7 +88,7 @@ bool is_wanted(const v1::Node& node, const Asked& asked) {
 }
 
 Result<void> find_instances(const client::Client& client, const Asked& asked, Found& found) {
-  const v1::Instances all = TRY(list_instances(client));
+  const v1::Instances all = TRY(list_instances(client, {.all = asked.flags.filter.all}));
   found.revision = all.revision();
   for (const std::string& name : asked.names) {
     const bool known = std::ranges::any_of(
@@ -307,6 +308,9 @@ Command declare(CLI::App& verb) {
   verb.add_option("--state", flags->filter.state, "Only instances in this state")
       ->type_name("active|activating|inactive|failed")
       ->envname("BERTH_STATE");
+  verb.add_flag("--all", flags->filter.all,
+                "Also instances that are only kept for the day they are asked for again")
+      ->envname("BERTH_ALL");
   declare_connection_flags(verb, flags->connection);
   verb.footer(kExamples);
   return [flags](Console& console) { return run(*flags, console); };
@@ -314,7 +318,6 @@ Command declare(CLI::App& verb) {
 
 }  // namespace
 
-const Verb get_verb{"get", "List instances, nodes, items, deployments, nodeconfigs or events",
-                    declare};
+const Verb get_verb{"get", "List instances, nodes, documents or events", declare};
 
 }  // namespace berth::cli

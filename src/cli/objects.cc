@@ -31,6 +31,8 @@ constexpr std::array kKinds{
     KindWords{Kind::Deployment, "deployment", "deployments", "Deployment", {"deploy", "dep", "d"}},
     KindWords{Kind::NodeConfig, "nodeconfig", "nodeconfigs", "NodeConfig", {"nc"}},
     KindWords{Kind::Event, "event", "events", "", {"ev"}},
+    KindWords{Kind::EnvOverride, "envoverride", "envoverrides", "EnvOverride", {"override", "eo"}},
+    KindWords{Kind::Subject, "subject", "subjects", "Subject", {"su"}},
 };
 
 const KindWords& words_of(Kind kind) { return *std::ranges::find(kKinds, kind, &KindWords::kind); }
@@ -99,8 +101,9 @@ const std::vector<std::string>& kind_words() {
 
 Result<v1::Instances> list_instances(const client::Client& client, const InstanceFilter& filter) {
   auto instances = TRY(client::call<v1::Instances>(
-      client, {.path = client::with_query("/v1/instances",
-                                          {{"item", filter.item}, {"node", filter.node}})}));
+      client, {.path = client::with_query("/v1/instances", {{"item", filter.item},
+                                                            {"node", filter.node},
+                                                            {"all", filter.all ? "true" : ""}})}));
   keep_only(*instances.mutable_instances(),
             [&](const v1::Instance& instance) { return matches(instance, filter); });
   return instances;

@@ -13,13 +13,13 @@
 // The things of a cluster, as the command line names them and as the control plane lists them.
 namespace berth::cli {
 
-enum class Kind { Instance, Node, Item, Deployment, NodeConfig, Event };
+enum class Kind { Instance, Node, Item, Deployment, NodeConfig, Event, EnvOverride, Subject };
 
 // "instances", "instance", "inst", "nodes", "no", ...; the error lists them and suggests one.
 Result<Kind> parse_kind(std::string_view word);
 std::string_view singular(Kind kind);          // "instance"
 std::string_view plural(Kind kind);            // "instances": also the name of the route
-std::string_view document_kind(Kind kind);     // "Item", "Deployment", "NodeConfig"
+std::string_view document_kind(Kind kind);     // "Item", "Deployment", "NodeConfig", ...
 const std::vector<std::string>& kind_words();  // the plurals, for completion
 bool is_document(Kind kind);
 
@@ -27,6 +27,7 @@ struct InstanceFilter {
   std::string item;
   std::string node;
   std::string state;  // in any case
+  bool all = false;   // also cached ones
 };
 Result<v1::Instances> list_instances(const client::Client& client,
                                      const InstanceFilter& filter = {});

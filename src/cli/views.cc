@@ -143,6 +143,43 @@ Table configs_table(const std::vector<const Struct*>& documents) {
   return table;
 }
 
+std::string or_any(std::string text) { return text.empty() ? "*" : text; }
+
+// "web/*/*: LEVEL=debug (59m)", one line per entry.
+Table overrides_table(const std::vector<const Struct*>& documents) {
+  Table table({{"ENVOVERRIDE"}, {"FOR"}, {"VARIABLES"}});
+  for (const Struct* document : documents) {
+    const Json spec = json_of(*document).value("spec", Json::object());
+    for (const Json& entry : spec.value("entries", Json::array())) {
+      const std::string index =
+          entry.contains("index") ? std::to_string(entry["index"].get<int>()) : "*";
+      std::vector<std::string> variables;
+      for (const Json& variable : entry.value("variables", Json::array())) {
+        const std::string expires = variable.value("expires", "");
+        variables.push_back(fmt::format("{}={}{}{}", variable.value("name", ""),
+                                        variable.value("value", ""), expires.empty() ? "" : " for ",
+                                        expires));
+      }
+      table.add({{document_name(*document)},
+                 {fmt::format("{}/{}/{}", or_any(entry.value("item", "")),
+                              or_any(entry.value("subject", "")), index)},
+                 {fmt::format("{}", fmt::join(variables, ", "))}});
+    }
+  }
+  return table;
+}
+
+Table subjects_table(const std::vector<const Struct*>& documents) {
+  Table table({{"SUBJECT"}, {"PRESENT"}});
+  for (const Struct* document : documents) {
+    const Json spec = json_of(*document).value("spec", Json::object());
+    const bool present = spec.value("present", true);
+    table.add({{document_name(*document)},
+               {present ? "yes" : "no", present ? Tone::Good : Tone::Warning}});
+  }
+  return table;
+}
+
 std::string runtimes_of(const v1::Node& node) {
   std::vector<std::string> texts;
   for (const v1::Runtime& runtime : node.runtimes()) {
@@ -185,6 +222,7 @@ std::string load_text(const v1::Node& node, Resource resource) {
 std::string state_text(const v1::Instance& instance) {
   std::string text = major_of(instance.state());
   std::string reason = instance.problem().reason();
+  if (instance.kept_for_ms() > 0) reason += " " + short_duration(instance.kept_for_ms());
   if (instance.unverified()) reason = reason.empty() ? "Unverified" : reason + ",Unverified";
   return reason.empty() ? text : fmt::format("{}({})", text, reason);
 }
@@ -328,6 +366,8 @@ Table events_table(const std::vector<v1::Event>& events) {
 Table documents_table(Kind kind, const std::vector<const Struct*>& documents, Detail) {
   if (kind == Kind::Item) return items_table(documents);
   if (kind == Kind::Deployment) return deployments_table(documents);
+  if (kind == Kind::EnvOverride) return overrides_table(documents);
+  if (kind == Kind::Subject) return subjects_table(documents);
   return configs_table(documents);
 }
 
@@ -357,6 +397,7 @@ Json json_of(const v1::Instance& instance) {
             {"traffic", json_of(instance.footprint().traffic())}};
   if (instance.has_exit_code()) json["exitCode"] = instance.exit_code();
   if (instance.gone()) json["gone"] = true;
+  if (instance.cached()) json["keptForMs"] = instance.kept_for_ms();
   return json;
 }
 

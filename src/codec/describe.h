@@ -136,6 +136,16 @@ struct DocumentTraits<model::Node> {
   static constexpr std::string_view kKind = "Node";
   static auto& name(auto& node) { return node.id; }
 };
+template <>
+struct DocumentTraits<model::EnvOverride> {
+  static constexpr std::string_view kKind = "EnvOverride";
+  static auto& name(auto& override) { return override.name; }
+};
+template <>
+struct DocumentTraits<model::Subject> {
+  static constexpr std::string_view kKind = "Subject";
+  static auto& name(auto& subject) { return subject.id; }
+};
 
 template <class T>
 using TraitsOf = DocumentTraits<std::remove_const_t<T>>;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "codec/describe_item.h"
+#include "codec/describe_override.h"
 
 // Nodes, their configuration, and what shall run on them.
 namespace berth::codec {

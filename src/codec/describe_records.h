@@ -33,7 +33,7 @@ void describe(V& v, T& leaving) {
 template <class V, Is<model::InstanceRecord> T>
 void describe(V& v, T& record) {
   auto& [key, type, version, priority, phase, place, image, leaving, own_runtime, preinstalled, uid,
-         gid, address, kept_for] = record;
+         gid, address, kept_for, data_on] = record;
   v.required("key", key);
   v.field("type", type);
   v.required("version", version);
@@ -48,6 +48,7 @@ void describe(V& v, T& record) {
   v.required("gid", gid);
   v.field("address", address);
   v.field("keptFor", kept_for);
+  v.field("dataOn", data_on);
 }
 
 template <class V, Is<model::DrainOrder> T>
@@ -115,13 +116,14 @@ void describe(V& v, T& problem) {
 
 template <class V, Is<model::RolloutRecord> T>
 void describe(V& v, T& record) {
-  auto& [item, subject, from, to, allow_partial, failed] = record;
+  auto& [item, subject, from, to, allow_partial, failed, kept_back] = record;
   v.required("item", item);
   v.required("subject", subject);
   v.required("from", from);
   v.required("to", to);
   v.field("allowPartial", allow_partial);
   v.field("failed", failed);
+  v.field("keptBack", kept_back);
 }
 
 // Without the content, which is bytes and no text; see record.cc.

@@ -21,10 +21,10 @@ namespace berth::codec {
 namespace {
 
 constexpr std::array kKinds{
-    DocumentTraits<model::Item>::kKind, DocumentTraits<model::Deployment>::kKind,
-    DocumentTraits<model::NodeConfig>::kKind, DocumentTraits<model::Node>::kKind};
-constexpr std::array<std::string_view, 4> kKindsToCome{"Namespace", "Application", "Workflow",
-                                                       "EnvOverride"};
+    DocumentTraits<model::Item>::kKind,        DocumentTraits<model::Deployment>::kKind,
+    DocumentTraits<model::NodeConfig>::kKind,  DocumentTraits<model::Node>::kKind,
+    DocumentTraits<model::EnvOverride>::kKind, DocumentTraits<model::Subject>::kKind};
+constexpr std::array<std::string_view, 3> kKindsToCome{"Namespace", "Application", "Workflow"};
 
 // Where a document of the manifest came from.
 struct Source {
@@ -43,6 +43,8 @@ struct Harmless {
     config = only_named;
   }
   void operator()(model::Node& node) const { node.info.partitions = {}; }
+  void operator()(model::EnvOverride&) const {}
+  void operator()(model::Subject&) const {}
 };
 
 struct HasIdentity {
@@ -170,6 +172,10 @@ void ManifestReader::read_document(std::size_t file, Tree tree) {
     read_as<model::Deployment>(file, std::move(tree));
   } else if (*kind == DocumentTraits<model::NodeConfig>::kKind) {
     read_as<model::NodeConfig>(file, std::move(tree));
+  } else if (*kind == DocumentTraits<model::EnvOverride>::kKind) {
+    read_as<model::EnvOverride>(file, std::move(tree));
+  } else if (*kind == DocumentTraits<model::Subject>::kKind) {
+    read_as<model::Subject>(file, std::move(tree));
   } else {
     read_as<model::Node>(file, std::move(tree));
   }

@@ -69,7 +69,7 @@ TEST(DocumentErrors, SayWhatADocumentIs) {
 }
 
 TEST(DocumentErrors, SayWhichKindsAreToCome) {
-  for (const std::string kind : {"Namespace", "Application", "Workflow", "EnvOverride"}) {
+  for (const std::string kind : {"Namespace", "Application", "Workflow"}) {
     EXPECT_THAT(errors_of("kind: " + kind), ElementsAre("f:1:7: error: kind: kind " + kind +
                                                         " is not supported yet by this version"));
   }

@@ -220,7 +220,8 @@ void make_valid(model::Node& node) {
 
 template <class D>
 class Documents : public testing::Test {};
-using Kinds = testing::Types<model::Item, model::Deployment, model::NodeConfig, model::Node>;
+using Kinds = testing::Types<model::Item, model::Deployment, model::NodeConfig, model::Node,
+                             model::EnvOverride, model::Subject>;
 TYPED_TEST_SUITE(Documents, Kinds);
 
 TYPED_TEST(Documents, ComeBackFromJsonAsTheyWere) {

@@ -75,6 +75,8 @@ Result<model::StateRecord> decode_record(std::string_view bytes) {
 BERTH_RECORD(Item)
 BERTH_RECORD(Deployment)
 BERTH_RECORD(NodeConfig)
+BERTH_RECORD(EnvOverride)
+BERTH_RECORD(Subject)
 BERTH_RECORD(NodeRecord)
 BERTH_RECORD(InstanceRecord)
 BERTH_RECORD(GroupRecord)
@@ -87,6 +89,7 @@ BERTH_RECORD(NodeNetwork)
 BERTH_RECORD(CounterRecord)
 BERTH_RECORD(WantedRecord)
 BERTH_RECORD(CommandNumber)
+BERTH_RECORD(InstanceKey)
 
 #undef BERTH_RECORD
 

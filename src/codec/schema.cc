@@ -221,6 +221,8 @@ std::string json_schema() {
   add_document<model::Deployment>(schema);
   add_document<model::NodeConfig>(schema);
   add_document<model::Node>(schema);
+  add_document<model::EnvOverride>(schema);
+  add_document<model::Subject>(schema);
   return schema.dump(2);
 }
 

@@ -27,8 +27,9 @@ TEST(Schema, IsOfTheDraftThatEditorsKnow) {
 
 TEST(Schema, HasAllKindsOfDocuments) {
   const json all = schema();
-  ASSERT_EQ(all["oneOf"].size(), 4u);
-  for (const std::string kind : {"Item", "Deployment", "NodeConfig", "Node"}) {
+  ASSERT_EQ(all["oneOf"].size(), 6u);
+  for (const std::string kind :
+       {"Item", "Deployment", "NodeConfig", "Node", "EnvOverride", "Subject"}) {
     const json& definition = all["$defs"][kind];
     EXPECT_EQ(definition["properties"]["kind"]["const"], kind);
     EXPECT_EQ(definition["properties"]["apiVersion"]["const"], "berth/v1");

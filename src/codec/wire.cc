@@ -368,6 +368,7 @@ v1::Command to_wire(const model::Command& command) {
   out.set_report_fully(command.report_fully);
   if (command.network) write_json(*out.mutable_network(), *command.network);
   for (const auto& state : command.states) *out.add_states() = to_wire(state);
+  for (const auto& key : command.erase) *out.add_erase() = to_wire(key);
   return out;
 }
 
@@ -400,6 +401,7 @@ Result<model::Command> from_wire(const v1::Command& command) {
   out.stop = TRY(read_all<model::InstanceKey>(command.stop(), Path(top, "stop")));
   out.keep = TRY(read_all<model::InstanceKey>(command.keep(), Path(top, "keep")));
   out.states = TRY(read_all<model::SavedState>(command.states(), Path(top, "states")));
+  out.erase = TRY(read_all<model::InstanceKey>(command.erase(), Path(top, "erase")));
   out.report_fully = command.report_fully();
   if (!command.network().empty()) {
     out.network = TRY(document_of<model::NodeNetwork>(command.network(), Path(top, "network"),

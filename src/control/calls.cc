@@ -6,6 +6,9 @@
 #include "control/cluster/alarms.h"
 #include "control/cluster/drain.h"
 #include "control/cluster/thresholds.h"
+#include "control/launcher/countdown.h"
+#include "control/launcher/overrides.h"
+#include "control/launcher/rollouts.h"
 #include "control/record_events.h"
 
 namespace berth::control {
@@ -28,7 +31,7 @@ class Desired {
       deployments_.insert_or_assign(deployment->name, *deployment);
     } else if (const auto* config = std::get_if<model::NodeConfig>(&document)) {
       configs_.insert_or_assign(config->name, *config);
-    } else {
+    } else if (std::holds_alternative<model::Node>(document)) {
       return invalid_input(
           "Node documents describe clusters for offline plans; real nodes report themselves");
     }
@@ -83,6 +86,18 @@ Result<void> check_apply(const Context& context, const ApplyCall& call) {
   return {};
 }
 
+// An item that did not come up has been corrected.
+void retry_rollouts_to(Context& context, const model::ItemKey& item) {
+  std::vector<RequestKey> keys;
+  for (const auto& [key, rollout] : context.state.durable().rollouts) {
+    if (rollout.item == item.item && rollout.to == item.version) keys.push_back(key);
+  }
+  for (const RequestKey& key : keys) {
+    context.asked_requests.insert(key);
+    try_again(context, key);
+  }
+}
+
 void put_document(Context& context, const model::Document& document) {
   if (const auto* item = std::get_if<model::Item>(&document)) {
     const auto& items = context.state.durable().items;
@@ -91,11 +106,30 @@ void put_document(Context& context, const model::Document& document) {
     context.state.put(*item);
     ++context.item_editions[model::key_of(*item)];
     context.dirty.edited_items.insert(model::key_of(*item));
+    retry_rollouts_to(context, model::key_of(*item));
   } else if (const auto* deployment = std::get_if<model::Deployment>(&document)) {
     context.state.put(*deployment);
   } else if (const auto* config = std::get_if<model::NodeConfig>(&document)) {
     context.state.put(*config);
     forget_thresholds(context);
+  } else if (const auto* override = std::get_if<model::EnvOverride>(&document)) {
+    replace_override(context, override->name, *override);
+  } else if (const auto* subject = std::get_if<model::Subject>(&document)) {
+    context.state.put(*subject);
+  }
+}
+
+// Who asks again means: try again.
+void ask_for_versions(Context& context, const ApplyCall& call) {
+  for (const model::Document& document : call.documents) {
+    const auto* deployment = std::get_if<model::Deployment>(&document);
+    if (deployment == nullptr) continue;
+    for (const model::RunRequest& run : deployment->run) {
+      const RequestKey key{run.item, run.subject};
+      context.asked_requests.insert(key);
+      if (call.allow_partial) context.partial_rollouts.insert(key);
+      try_again(context, key);
+    }
   }
 }
 
@@ -114,6 +148,12 @@ bool runs_on(const ObservedNode& node, const model::ItemKey& key) {
                      [&](const Order& order) { return order.what.version == key.version; }) ||
          any_of_item(node.reported, key.item,
                      [&](const auto& status) { return status.version == key.version; });
+}
+
+bool is_needed_by_rollout(const Context& context, const model::ItemKey& key) {
+  return std::ranges::any_of(context.state.durable().rollouts, [&](const auto& entry) {
+    return entry.second.item == key.item && entry.second.from == key.version;
+  });
 }
 
 // What runs must be known, or its agent could not be told again what it is, nor would we know the
@@ -140,8 +180,28 @@ Result<void> delete_item(Context& context, const std::string& name) {
   if (is_running(context, key)) {
     return Error{Code::Conflict, fmt::format("{} is running; delete what asks for it first", name)};
   }
+  if (is_needed_by_rollout(context, key)) {
+    return Error{Code::Conflict,
+                 fmt::format("{} may be gone back to: wait until the new version is up", name)};
+  }
   TRY(desired.check());
   context.state.erase_item(key);
+  return {};
+}
+
+Result<void> delete_cached(Context& context, const std::string& name) {
+  const auto& instances = context.state.durable().instances;
+  const auto found = std::ranges::find_if(
+      instances, [&](const auto& entry) { return model::to_string(entry.first) == name; });
+  if (found == instances.end()) {
+    return not_found(fmt::format("no instance {}; instances are named item/subject/index", name));
+  }
+  if (found->second.phase == model::Phase::Erasing) return {};
+  if (found->second.phase != model::Phase::Cached) {
+    return Error{Code::Conflict,
+                 fmt::format("{} is asked for; delete what asks for it first", name)};
+  }
+  delete_instance(context, model::InstanceKey(found->first), "by order");
   return {};
 }
 
@@ -159,7 +219,23 @@ Result<void> delete_document(Context& context, const DeleteCall& call) {
     forget_thresholds(context);
     return {};
   }
-  return invalid_input(call.kind + " cannot be deleted; Item, Deployment and NodeConfig can");
+  if (call.kind == "EnvOverride") {
+    if (!context.state.durable().env_overrides.contains(call.name)) {
+      return not_found("no override " + call.name);
+    }
+    replace_override(context, call.name, std::nullopt);
+    return {};
+  }
+  if (call.kind == "Subject") {
+    const model::SubjectId id{call.name};
+    if (!context.state.durable().subjects.contains(id)) return not_found("no subject " + call.name);
+    context.state.erase_subject(id);
+    return {};
+  }
+  if (call.kind == "Instance") return delete_cached(context, call.name);
+  return invalid_input(call.kind +
+                       " cannot be deleted; Item, Deployment, NodeConfig, EnvOverride, Subject and "
+                       "Instance can");
 }
 
 void accept(Context& context, CallId call) {
@@ -187,6 +263,22 @@ void let_go(Context& context, const model::InstanceRecord& record, const model::
   context.put(freed);
 }
 
+// Nobody will ever say of a node that is gone for good that data have gone from it.
+void forget_data_on(Context& context, const model::NodeId& node) {
+  std::vector<model::InstanceRecord> concerned;
+  for (const auto& [key, record] : context.state.durable().instances) {
+    if (record.data_on.contains(node)) concerned.push_back(record);
+  }
+  for (model::InstanceRecord& record : concerned) {
+    if (record.phase == model::Phase::Erasing) {
+      context.dirty.erased.emplace(node, record.key);
+    } else {
+      record.data_on.erase(node);
+      context.put(record);
+    }
+  }
+}
+
 void put_node(Context& context, const model::NodeRecord& record) {
   context.state.put(record);
   context.dirty.plan = true;
@@ -203,6 +295,7 @@ void record(Context& context, const ApplyCall& call) {
   const auto checked = check_apply(context, call);
   if (!checked) return refuse(context, call.call, checked.error());
   for (const model::Document& document : call.documents) put_document(context, document);
+  ask_for_versions(context, call);
   accept(context, call.call);
 }
 
@@ -266,6 +359,7 @@ void record(Context& context, const ForgetNodeCall& call) {
     let_go(context, *context.state.find_instance(key), call.node);
   }
   mark_all_on(context, call.node);  // pending calls may wait for what it was told
+  forget_data_on(context, call.node);
   context.awaited.erase(call.node);
   context.unheard.erase(call.node);
   context.dirty.networks.insert(call.node);

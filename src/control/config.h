@@ -27,6 +27,12 @@ struct Config {
   Duration resend_after = 4s;       // a command that a talking node has not acted on
   Duration usage_window = 60s;      // over which agents average what they measure
   std::size_t rebalances_max = 16;  // calls that wait for their turn
+  Duration rollout_timeout = 300s;    // for an instance to become active in a new version
+  Duration rollout_watch = 2s;        // it must stay so for this long, if it has no health check
+  std::uint32_t rollout_at_once = 1;  // instances of a request that are updated at a time
+  Duration cache_ttl = 30 * 24h;      // what is no longer asked for is kept for so long
+  Duration write_down_with_others = 600s;  // remaining times, in a step that writes anyway
+  Duration write_down_at_latest = 24h;     // remaining times, in a step of their own
   IdRange uids{20'000, 1'999'999};
   IdRange gids{20'000, 59'999};
   model::Subnet networks{{0x0a800000}, 10};  // 10.128.0.0/10, for all owners

@@ -1,22 +1,33 @@
 #include "control/context.h"
 
+#include "control/launcher/countdown.h"
+#include "control/launcher/rollouts.h"
+
 namespace berth::control {
 
 void Context::mark(const model::InstanceRecord& record) {
   dirty.statuses.insert(record.key);
   if (record.place) dirty.wanted.emplace(record.place->node, record.key);
   if (record.leaving) dirty.wanted.emplace(record.leaving->place.node, record.key);
+  if (record.phase != model::Phase::Erasing) return;
+  for (const model::NodeId& node : record.data_on) dirty.wanted.emplace(node, record.key);
 }
 
 void Context::put(const model::InstanceRecord& record) {
-  if (const auto* known = state.find_instance(record.key)) mark(*known);
+  const auto* known = state.find_instance(record.key);
+  const bool same_run =
+      known != nullptr && known->place == record.place && known->version == record.version;
+  if (known != nullptr) mark(*known);
   state.put(record);
   mark(record);
+  count_down(*this, record);
+  if (!same_run) look_at_rollout_again(*this, record.key);
 }
 
 void Context::erase(model::InstanceKey key) {
   if (const auto* known = state.find_instance(key)) mark(*known);
   state.erase_instance(key);
+  stop_counting_down(*this, key);
   dirty.plan = true;
   // A component that was left alone beside it, under the same name, can be adopted now.
   for (const auto& [id, node] : nodes) {

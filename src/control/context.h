@@ -10,6 +10,7 @@
 #include "base/time.h"
 #include "control/cluster/observed_node.h"
 #include "control/config.h"
+#include "control/countdowns.h"
 #include "control/events.h"
 #include "control/network/networks.h"
 #include "control/state.h"
@@ -22,6 +23,7 @@ struct ObservedInstance {
   bool is_new_there = false;                       // has not been active since it got its place
   std::optional<model::Problem> refusal;           // of the last decision, while it waits
   std::optional<model::Problem> network_problem;   // why it cannot be on its network
+  std::string decision;                            // how it came to its place, in words
   std::optional<model::InstanceStatus> published;  // what listeners have heard last
 };
 
@@ -35,6 +37,25 @@ struct Drain {
 struct AcceptedCall {
   CallId call = 0;
   bool planned = false;  // then the answer tells what was refused
+  std::vector<placement::Relief> relief = {};
+  std::vector<model::InstanceKey> moved = {};
+};
+
+// An instance that has been told to run a new version.
+struct Trial {
+  Time deadline;               // to be active
+  std::uint32_t restarts = 0;  // when the trial began; one more is a failure
+  std::optional<Time> active_since;
+};
+
+// A change of version that is under way: what we know beside its record.
+struct Rollout {
+  std::set<model::InstanceKey> turns;  // to be updated by the plan of this step
+  std::map<model::InstanceKey, Trial> trials;
+  std::set<model::InstanceKey> proven;
+  bool at_rest = false;     // nothing more happens before a node is back
+  bool look_again = false;  // a place or a version has changed since the last look
+  Time wake = kNever;
 };
 
 // What a plan changed: each instance with the nodes that it was on before.
@@ -46,6 +67,8 @@ struct PendingRun {
   Time deadline;
   Changed restless;                          // not yet in a final state
   std::set<model::InstanceKey> statuses_of;  // what the final answer tells of
+  std::set<RequestKey> rollouts;             // not yet at rest
+  std::set<RequestKey> asked_for;            // whose going back the final answer tells of
 };
 
 // What the launcher shall do beside its plain work.
@@ -75,6 +98,8 @@ struct Dirty {
   std::set<model::NodeId> resends;        // these have not acted on what was sent
   std::set<model::NodeId> networks;       // said something else of themselves, or were forgotten
   std::set<model::ItemKey> edited_items;  // their documents changed, under the same version
+  std::set<model::InstanceKey> other_variables;                   // their overrides changed
+  std::set<std::pair<model::NodeId, model::InstanceKey>> erased;  // their data are gone from there
 };
 
 // All that the passes work on. One step at a time; nothing of it is shared.
@@ -112,6 +137,11 @@ struct Context {
   std::set<model::NodeId> overloaded;
   std::uint64_t cluster_changes = 0;  // of anything that may make another plan possible
   Rebalancing rebalancing;
+  std::map<RequestKey, Rollout> rollouts;
+  std::set<RequestKey> partial_rollouts;  // asked for, and not begun yet
+  std::set<RequestKey> asked_requests;    // by the calls that are not planned yet
+  std::set<std::uint64_t> runs_with_rollouts;
+  Countdowns countdowns;
 
   // Of the present step.
   Time now;

@@ -4,6 +4,7 @@
 
 #include "control/cluster/alarms.h"
 #include "control/cluster/drain.h"
+#include "control/launcher/countdown.h"
 #include "control/launcher/handover.h"
 #include "control/launcher/rebalancing.h"
 #include "control/launcher/status.h"
@@ -29,6 +30,7 @@ void Controller::start(Time now) {
     context_.unheard.insert(id);
     begin_drain(context_, record);
   }
+  begin_countdowns(context_);
   for (const auto& [key, record] : context_.state.durable().instances) {
     context_.dirty.statuses.insert(key);
     if (record.phase == model::Phase::Placed) await_confirmation(context_, key);
@@ -67,11 +69,13 @@ Effects Controller::step(Time now, std::span<const Event> batch) {
   nodes_pass(context_);
   adoption_pass(context_);
   drain_pass(context_);
+  expiry_pass(context_);
   thresholds_pass(context_);
   rebalance_pass(context_);
-  launcher_pass(context_);
+  rollout_pass(context_);
   handover_pass(context_);
   network_pass(context_);
+  countdown_pass(context_);
   commands_pass(context_);
   drained_pass(context_);
   status_pass(context_);
@@ -92,6 +96,8 @@ std::optional<Time> Controller::next_wake() const {
   if (!context_.load_alarms.empty()) wake = std::min(wake, context_.load_alarms.begin()->first);
   wake = std::min(wake, next_rebalance(context_));
   for (const auto& [id, drain] : context_.drains) wake = std::min(wake, drain.deadline);
+  for (const auto& [key, rollout] : context_.rollouts) wake = std::min(wake, rollout.wake);
+  wake = std::min(wake, next_countdown(context_));
   if (!context_.settled) wake = std::min(wake, *context_.started_at + context_.config.settle_time);
   if (!context_.runs.empty()) wake = std::min(wake, context_.runs.begin()->second.deadline);
   return wake == kNever ? std::nullopt : std::optional(wake);
@@ -111,6 +117,16 @@ std::map<model::InstanceKey, model::InstanceStatus> Controller::statuses() const
   std::ranges::for_each(durable().instances, add);
   std::ranges::for_each(context_.instances, add);  // those that could not even get ids
   return statuses;
+}
+
+std::string Controller::decision_about(const model::InstanceKey& key) const {
+  const auto observed = context_.instances.find(key);
+  return observed == context_.instances.end() ? "" : observed->second.decision;
+}
+
+Duration Controller::time_left(const model::InstanceKey& key) const {
+  const auto* record = context_.state.find_instance(key);
+  return record == nullptr ? Duration{} : control::time_left(context_, *record);
 }
 
 }  // namespace berth::control

@@ -33,6 +33,11 @@ class Controller {
 
   // Under which the instance is found by others; none if it is on no network.
   std::vector<std::string> names_of(const model::InstanceKey& key) const;
+  // How it came to its place; empty if nothing was decided about it since the start.
+  std::string decision_about(const model::InstanceKey& key) const;
+
+  // Until a cached instance is deleted.
+  Duration time_left(const model::InstanceKey& key) const;
 
  private:
   void start(Time now);

@@ -20,6 +20,10 @@ Config walking(Walk walk) {
   config.uids = {1, 12};
   config.networks = {{0x0a000000}, 27};  // two networks of 14 addresses: they run out
   config.network_prefix = 28;
+  config.rollout_timeout = 20s;
+  config.cache_ttl = 40s;
+  config.write_down_with_others = 5s;
+  config.write_down_at_latest = 30s;
   return config;
 }
 

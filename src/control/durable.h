@@ -9,9 +9,13 @@
 #include "model/deployment.h"
 #include "model/item.h"
 #include "model/node.h"
+#include "model/override.h"
 #include "model/records.h"
 
 namespace berth::control {
+
+// A run request: no two are for the same item and subject.
+using RequestKey = std::pair<model::ItemId, model::SubjectId>;
 
 // The controller's durable state: what is on disk, and exactly the same in memory. `desired` is
 // what users asked for, the rest is what we decided. What nodes report is observed, and is not
@@ -21,6 +25,8 @@ struct Durable {
   std::map<model::ItemKey, model::Item> items;
   std::map<std::string, model::Deployment> deployments;
   std::map<std::string, model::NodeConfig> node_configs;
+  std::map<std::string, model::EnvOverride> env_overrides;
+  std::map<model::SubjectId, model::Subject> subjects;
   // decided
   std::map<model::NodeId, model::NodeRecord> nodes;
   IndexedMap<model::InstanceKey, model::InstanceRecord> instances;
@@ -30,6 +36,7 @@ struct Durable {
   std::map<model::OwnerId, model::NetworkRecord> networks;
   std::map<std::pair<model::OwnerId, model::NodeId>, model::NodeAddressRecord> node_addresses;
   std::map<std::pair<model::OwnerId, std::uint64_t>, model::FreedAddressRecord> freed_addresses;
+  std::map<RequestKey, model::RolloutRecord> rollouts;
   model::CounterRecord counters;
 
   friend bool operator==(const Durable&, const Durable&) = default;

@@ -28,6 +28,12 @@ std::string_view to_string(NoteKind kind) {
     case NoteKind::ReportGap: return "ReportGap";
     case NoteKind::CommandResent: return "CommandResent";
     case NoteKind::ConnectionNotAllowed: return "ConnectionNotAllowed";
+    case NoteKind::RolloutBegun: return "RolloutBegun";
+    case NoteKind::RolloutDone: return "RolloutDone";
+    case NoteKind::RolloutFailed: return "RolloutFailed";
+    case NoteKind::OverrideExpired: return "OverrideExpired";
+    case NoteKind::Deleted: return "Deleted";
+    case NoteKind::Erased: return "Erased";
   }
   CHECK(false, "unknown kind of note");
 }

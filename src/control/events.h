@@ -11,6 +11,7 @@
 #include "base/time.h"
 #include "model/instance.h"
 #include "model/manifest.h"
+#include "model/override.h"
 #include "model/protocol.h"
 #include "model/records.h"
 #include "placement/plan.h"
@@ -45,8 +46,11 @@ struct ApplyCall {
   CallId call = 0;
   model::Manifest documents;
   std::optional<std::uint64_t> if_revision;
+  bool allow_partial = false;  // of a new version: keep it where it works
 };
-// Removes a document: kind "Deployment", "NodeConfig" or "Item" (then name is "id@version").
+// Removes a document: kind "Deployment", "NodeConfig", "EnvOverride", "Subject" or "Item" (then
+// name is "id@version"); or, kind "Instance", a cached instance ("item/subject/index") and its
+// data.
 struct DeleteCall {
   CallId call = 0;
   std::string kind;
@@ -107,13 +111,17 @@ enum class Table {
   NodeAddresses,
   FreedAddresses,
   Counters,
+  Rollouts,
+  EnvOverrides,
+  Subjects,
 };
 
 using Record =
     std::variant<model::Item, model::Deployment, model::NodeConfig, model::NodeRecord,
                  model::InstanceRecord, model::StateRecord, model::GroupRecord,
                  model::FreedIdRecord, model::NetworkRecord, model::NodeAddressRecord,
-                 model::FreedAddressRecord, model::CounterRecord>;
+                 model::FreedAddressRecord, model::CounterRecord, model::RolloutRecord,
+                 model::EnvOverride, model::Subject>;
 
 // A durable change; no record = the key is erased.
 struct Write {
@@ -145,6 +153,7 @@ struct Accepted {
 struct Finished {
   bool timed_out = false;
   std::vector<model::InstanceStatus> statuses;
+  std::vector<model::RolloutRecord> rolled_back;  // versions that did not come up
 
   friend bool operator==(const Finished&, const Finished&) = default;
 };
@@ -179,6 +188,12 @@ enum class NoteKind {
   ReportGap,
   CommandResent,
   ConnectionNotAllowed,
+  RolloutBegun,
+  RolloutDone,
+  RolloutFailed,
+  OverrideExpired,
+  Deleted,
+  Erased,
 };
 
 std::string_view to_string(NoteKind kind);

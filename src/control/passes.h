@@ -16,12 +16,19 @@ void drain_pass(Context& context);
 void thresholds_pass(Context& context);
 // Whether a rebalance is due.
 void rebalance_pass(Context& context);
+// What is no longer kept: cached instances whose time is over, and their data.
+void expiry_pass(Context& context);
+// Changes of version, instance by instance: whose turn it is, then the launcher pass, until both
+// are done.
+void rollout_pass(Context& context);
 // What runs where: plans, and turns the plan into records.
 void launcher_pass(Context& context);
 // Moves in progress: the source goes when the target is active.
 void handover_pass(Context& context);
 // Addresses and names of what is placed, and what each node must know of networks.
 void network_pass(Context& context);
+// Writes down what is left of the times that run out.
+void countdown_pass(Context& context);
 // Commands to agents whose wanted instances changed. Ends the durable part of the step.
 void commands_pass(Context& context);
 // Drains that are done. After all that may change what is left on a node.

@@ -20,6 +20,10 @@ std::string freed_address_key(const model::OwnerId& owner, std::uint64_t sequenc
   return fmt::format("{}/{}", owner.value(), sequence_key(sequence));
 }
 
+std::string request_key(const RequestKey& key) {
+  return key.first.value() + "/" + key.second.value();
+}
+
 }  // namespace
 
 std::string_view to_string(Table table) {
@@ -36,6 +40,9 @@ std::string_view to_string(Table table) {
     case Table::NodeAddresses: return "node-addresses";
     case Table::FreedAddresses: return "freed-addresses";
     case Table::Counters: return "counters";
+    case Table::Rollouts: return "rollouts";
+    case Table::EnvOverrides: return "env-overrides";
+    case Table::Subjects: return "subjects";
   }
   CHECK(false, "unknown table");
 }
@@ -113,6 +120,19 @@ void State::put(const model::CounterRecord& counters) {
   need_new_revision_ = true;  // seal() writes the counters
 }
 
+void State::put(const model::RolloutRecord& rollout) {
+  const RequestKey key{rollout.item, rollout.subject};
+  put_in(durable_.rollouts, key, rollout, Table::Rollouts, request_key(key));
+}
+
+void State::put(const model::EnvOverride& override) {
+  put_in(durable_.env_overrides, override.name, override, Table::EnvOverrides, override.name);
+}
+
+void State::put(const model::Subject& subject) {
+  put_in(durable_.subjects, subject.id, subject, Table::Subjects, subject.id.value());
+}
+
 void State::erase_item(const model::ItemKey& key) {
   if (durable_.items.erase(key) > 0) writes_.push_back({Table::Items, model::to_string(key), {}});
 }
@@ -164,16 +184,32 @@ void State::erase_freed_address(const model::OwnerId& owner, std::uint64_t seque
   }
 }
 
+void State::erase_rollout(const RequestKey& key) {
+  if (durable_.rollouts.erase(key) > 0) writes_.push_back({Table::Rollouts, request_key(key), {}});
+}
+
+void State::erase_env_override(const std::string& name) {
+  if (durable_.env_overrides.erase(name) > 0) writes_.push_back({Table::EnvOverrides, name, {}});
+}
+
+void State::erase_subject(const model::SubjectId& id) {
+  if (durable_.subjects.erase(id) > 0) writes_.push_back({Table::Subjects, id.value(), {}});
+}
+
 void State::index(const model::InstanceRecord& instance) {
   if (instance.place) on_node_[instance.place->node].insert(instance.key);
   if (instance.leaving) on_node_[instance.leaving->place.node].insert(instance.key);
   if (instance.phase == model::Phase::Waiting) waiting_.insert(instance.key);
+  if (instance.phase != model::Phase::Erasing) return;
+  for (const model::NodeId& node : instance.data_on) on_node_[node].insert(instance.key);
 }
 
 void State::unindex(const model::InstanceRecord& instance) {
   if (instance.place) on_node_[instance.place->node].erase(instance.key);
   if (instance.leaving) on_node_[instance.leaving->place.node].erase(instance.key);
   waiting_.erase(instance.key);
+  if (instance.phase != model::Phase::Erasing) return;
+  for (const model::NodeId& node : instance.data_on) on_node_[node].erase(instance.key);
 }
 
 const std::set<model::InstanceKey>& State::instances_on(const model::NodeId& node) const {

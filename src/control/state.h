@@ -33,6 +33,9 @@ class State {
   void put(const model::NodeAddressRecord& address);
   void put(const model::FreedAddressRecord& freed);
   void put(const model::CounterRecord& counters);
+  void put(const model::RolloutRecord& rollout);
+  void put(const model::EnvOverride& override);
+  void put(const model::Subject& subject);
 
   void erase_item(const model::ItemKey& key);
   void erase_deployment(const std::string& name);
@@ -43,8 +46,11 @@ class State {
   void erase_network(const model::OwnerId& owner);
   void erase_node_address(const model::OwnerId& owner, const model::NodeId& node);
   void erase_freed_address(const model::OwnerId& owner, std::uint64_t sequence);
+  void erase_rollout(const RequestKey& key);
+  void erase_env_override(const std::string& name);
+  void erase_subject(const model::SubjectId& id);
 
-  // Every instance that is placed on the node or leaves it.
+  // Every instance that is placed on the node, leaves it, or is erased from it.
   const std::set<model::InstanceKey>& instances_on(const model::NodeId& node) const;
   const std::set<model::InstanceKey>& waiting() const { return waiting_; }
   const model::InstanceRecord* find_instance(const model::InstanceKey& key) const;

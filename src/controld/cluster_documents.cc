@@ -50,6 +50,8 @@ Identity identity_of(const model::Document& document) {
     std::string operator()(const model::Node& node) const { return node.id.value(); }
     std::string operator()(const model::Deployment& deployment) const { return deployment.name; }
     std::string operator()(const model::NodeConfig& config) const { return config.name; }
+    std::string operator()(const model::EnvOverride& override) const { return override.name; }
+    std::string operator()(const model::Subject& subject) const { return subject.id.value(); }
   };
   return {document.index(), std::visit(Name{}, document)};
 }
@@ -65,6 +67,8 @@ Cluster copy_of(const control::Controller& controller) {
     cluster.documents.emplace_back(deployment);
   }
   for (const auto& [name, config] : durable.node_configs) cluster.documents.emplace_back(config);
+  for (const auto& [name, list] : durable.env_overrides) cluster.documents.emplace_back(list);
+  for (const auto& [id, subject] : durable.subjects) cluster.documents.emplace_back(subject);
 
   std::map<model::NodeId, model::Node> nodes;
   for (const auto& [id, record] : durable.nodes) {

@@ -28,6 +28,9 @@ std::string_view name_of(Table table) {
     case Table::NodeAddresses: return "node_addresses";
     case Table::FreedAddresses: return "freed_addresses";
     case Table::Counters: return "counters";
+    case Table::Rollouts: return "rollouts";
+    case Table::EnvOverrides: return "env_overrides";
+    case Table::Subjects: return "subjects";
   }
   CHECK(false, "unknown table");
 }
@@ -106,6 +109,15 @@ Result<Durable> load(const store::Store& store) {
       }));
   TRY(load_table<model::CounterRecord>(
       store, Table::Counters, [&](model::CounterRecord counters) { durable.counters = counters; }));
+  TRY(load_table<model::RolloutRecord>(store, Table::Rollouts, [&](model::RolloutRecord rollout) {
+    durable.rollouts.insert_or_assign({rollout.item, rollout.subject}, std::move(rollout));
+  }));
+  TRY(load_table<model::EnvOverride>(store, Table::EnvOverrides, [&](model::EnvOverride override) {
+    durable.env_overrides.insert_or_assign(override.name, std::move(override));
+  }));
+  TRY(load_table<model::Subject>(store, Table::Subjects, [&](model::Subject subject) {
+    durable.subjects.insert_or_assign(subject.id, std::move(subject));
+  }));
   return durable;
 }
 

@@ -51,6 +51,21 @@ Durable a_state() {
   state.freed_addresses[{acme, 9}] = {acme, 9, {0x0a800002}};
   state.counters = {
       .epoch = 1, .revision = 42, .next_uid = 20'006, .next_gid = 20'002, .next_freed = 8};
+  const model::SubjectId subject("vehicle");
+  state.rollouts[{item.id, subject}] = {.item = item.id,
+                                        .subject = subject,
+                                        .from = "1",
+                                        .to = "2",
+                                        .allow_partial = true,
+                                        .failed = model::Problem{"Exited", "at once"},
+                                        .kept_back = {3}};
+  state.env_overrides["debug"] = {
+      .name = "debug",
+      .entries = {{.item = item.id,
+                   .subject = {},
+                   .index = {},
+                   .variables = {{.name = "LEVEL", .value = "debug", .expires = 90min}}}}};
+  state.subjects[subject] = {.id = subject, .present = false};
   return state;
 }
 
@@ -90,6 +105,15 @@ std::vector<Write> all_of(const Durable& state) {
     writes.push_back({Table::FreedAddresses, "acme/9", record});
   }
   writes.push_back({Table::Counters, "", state.counters});
+  for (const auto& [key, record] : state.rollouts) {
+    writes.push_back({Table::Rollouts, key.first.value() + "/" + key.second.value(), record});
+  }
+  for (const auto& [key, record] : state.env_overrides) {
+    writes.push_back({Table::EnvOverrides, key, record});
+  }
+  for (const auto& [key, record] : state.subjects) {
+    writes.push_back({Table::Subjects, key.value(), record});
+  }
   return writes;
 }
 

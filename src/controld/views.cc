@@ -95,14 +95,31 @@ InstanceView view_of(const Controller& controller, const model::InstanceStatus& 
   const auto& records = controller.durable().instances;
   const auto record = records.find(status.key);
   if (record != records.end()) describe(view, record->second);
-  const bool is_cached = record == records.end() || record->second.phase == model::Phase::Cached;
+  const bool is_cached = record == records.end() || record->second.phase == model::Phase::Cached ||
+                         record->second.phase == model::Phase::Erasing;
   view.gone = status.state == model::InstanceState::Inactive && !status.place && is_cached;
   add_measured(view, controller);
   const auto& states = controller.durable().states;
   const auto state = states.find(status.key);
   if (state != states.end()) view.state_generation = state->second.state.generation;
   view.names = controller.names_of(status.key);
+  view.decision = controller.decision_about(status.key);
   return view;
+}
+
+std::vector<InstanceView> cached_instances_of(const Controller& controller) {
+  std::vector<InstanceView> views;
+  for (const auto& [key, record] : controller.durable().instances) {
+    const bool erasing = record.phase == model::Phase::Erasing;
+    if (record.phase != model::Phase::Cached && !erasing) continue;
+    InstanceView& view = views.emplace_back();
+    view.status = {.key = key, .version = record.version, .place = {}};
+    view.status.state = model::InstanceState::Inactive;
+    view.status.problem.reason = erasing ? "BeingErased" : "Cached";
+    view.kept_for = controller.time_left(key);
+    describe(view, record);
+  }
+  return views;
 }
 
 std::vector<InstanceView> instances_of(const Controller& controller) {

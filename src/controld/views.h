@@ -27,6 +27,8 @@ struct InstanceView {
   model::Footprint footprint;
   std::uint64_t state_generation = 0;  // of the state that is kept of it; 0: none
   bool gone = false;                   // nobody asks for it any more
+  std::optional<Duration> kept_for;  // of a cached one: until it is deleted
+  std::string decision;              // how it came to its place
 
   friend bool operator==(const InstanceView&, const InstanceView&) = default;
 };
@@ -56,6 +58,8 @@ InstanceView view_of(const control::Controller& controller, const model::Instanc
 
 // Ordered by key; by id.
 std::vector<InstanceView> instances_of(const control::Controller& controller);
+// Those that nobody asks for, but whose ids and data are kept.
+std::vector<InstanceView> cached_instances_of(const control::Controller& controller);
 // Of these items and subjects only.
 std::vector<InstanceView> instances_of(
     const control::Controller& controller,

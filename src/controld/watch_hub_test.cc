@@ -108,6 +108,20 @@ TEST_F(WatchHubTest, WhoDoesNotReadIsDroppedAndOthersAreNot) {
   EXPECT_EQ(read(*quick).size(), 11u);
 }
 
+TEST_F(WatchHubTest, OneOfAThousandWatchersWhoNeverReadsKeepsNobodyWaiting) {
+  std::vector<std::shared_ptr<api::Call>> calls;
+  for (int i = 0; i < 1000; ++i) {
+    calls.push_back(std::make_shared<api::Call>(api::Caller{}, i == 0 ? 3 : 100));
+    hub_.add({.call = calls.back(), .about = "", .events = false}, {});
+  }
+  for (int i = 0; i < 20; ++i) hub_.publish({.instances = {instance("web", kActive)}});
+  settle();
+  settle();
+  EXPECT_TRUE(calls[0]->is_over());
+  for (int i = 1; i < 1000; ++i) EXPECT_EQ(read(*calls[static_cast<std::size_t>(i)]).size(), 21u);
+  EXPECT_EQ(hub_.watchers(), 999u);
+}
+
 TEST_F(WatchHubTest, WhoFallsBehindBeforeItIsSyncedIsDropped) {
   const auto call = std::make_shared<api::Call>(api::Caller{});
   std::vector<InstanceView> many(1000, instance("web", kActive));

@@ -8,11 +8,12 @@
 #include "model/deployment.h"
 #include "model/item.h"
 #include "model/node.h"
+#include "model/override.h"
 
 // The documents of one apply or plan, and the checks that need more than one of them.
 namespace berth::model {
 
-using Document = std::variant<Item, Deployment, NodeConfig, Node>;
+using Document = std::variant<Item, Deployment, NodeConfig, Node, EnvOverride, Subject>;
 
 using Manifest = std::vector<Document>;
 

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <string>
 
 #include "base/time.h"
@@ -15,18 +16,20 @@
 namespace berth::model {
 
 enum class Phase {
-  Placed,   // it has a place, and a command for it has been or will be sent
-  Waiting,  // nothing can run it now
-  Cached,   // no longer asked for; its uid and data are kept for the day it is again
+  Placed,    // it has a place, and a command for it has been or will be sent
+  Waiting,   // nothing can run it now
+  Cached,    // no longer asked for; its uid and data are kept for the day it is again
+  Inactive,  // asked for, but its subject is gone: it holds nothing, and comes back with it
+  Erasing,   // deleted; its uid is taken until its data are gone from every node
 };
 
 template <>
 struct Names<Phase> {
   static constexpr std::string_view kWhat = "phase";
   static constexpr std::array kTable{
-      Word<Phase>{Phase::Placed, "placed"},
-      Word<Phase>{Phase::Waiting, "waiting"},
-      Word<Phase>{Phase::Cached, "cached"},
+      Word<Phase>{Phase::Placed, "placed"},   Word<Phase>{Phase::Waiting, "waiting"},
+      Word<Phase>{Phase::Cached, "cached"},   Word<Phase>{Phase::Inactive, "inactive"},
+      Word<Phase>{Phase::Erasing, "erasing"},
   };
 };
 
@@ -58,6 +61,7 @@ struct InstanceRecord {
   std::uint32_t gid = 0;
   std::optional<Ipv4> address;  // in the network of its owner
   Duration kept_for{};          // of a cached one: how long until it is deleted
+  std::set<NodeId> data_on;     // where it has been placed, and may have left data
 
   friend bool operator==(const InstanceRecord&, const InstanceRecord&) = default;
 };
@@ -133,8 +137,9 @@ struct RolloutRecord {
   SubjectId subject;
   std::string from;
   std::string to;
-  bool allow_partial = false;     // keep what works
-  std::optional<Problem> failed;  // why `from` runs again, although `to` is asked for
+  bool allow_partial = false;         // keep what works
+  std::optional<Problem> failed;      // why `from` runs again, although `to` is asked for
+  std::set<std::uint32_t> kept_back;  // the indices that failed in `to`, where what works is kept
 
   friend bool operator==(const RolloutRecord&, const RolloutRecord&) = default;
 };

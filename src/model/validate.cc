@@ -254,6 +254,10 @@ std::vector<Finding> validate(const Manifest& manifest) {
       manifest, "NodeConfig", [](const auto& d) -> auto& { return d.name; }, findings);
   find_repeated_names<Node>(
       manifest, "Node", [](const auto& d) -> auto& { return d.id.value(); }, findings);
+  find_repeated_names<EnvOverride>(
+      manifest, "EnvOverride", [](const auto& d) -> auto& { return d.name; }, findings);
+  find_repeated_names<Subject>(
+      manifest, "Subject", [](const auto& d) -> auto& { return d.id.value(); }, findings);
   find_bad_requests(manifest, findings);
   find_contradicting_configs(manifest, findings);
   find_contradicting_partitions(manifest, findings);

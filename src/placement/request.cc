@@ -46,22 +46,55 @@ std::map<model::Place, std::uint32_t> indices_of(const Snapshot& snapshot,
   return indices;
 }
 
+// Which version each instance of a request has now.
+class Choice {
+ public:
+  Choice(const Snapshot& snapshot, const model::RunRequest& run)
+      : snapshot_(snapshot), run_(run), whole_(item_for(snapshot, run)) {
+    CHECK(whole_ != nullptr, "validated documents name known items");
+    const auto found = snapshot.versions.find({run.item, run.subject});
+    if (found == snapshot.versions.end()) return;
+    versions_ = &found->second;
+    whole_ = &known(versions_->whole);
+  }
+
+  const model::Item& whole() const { return *whole_; }
+
+  const model::Item& of(std::uint32_t index) const {
+    if (versions_ == nullptr) return *whole_;
+    const auto own = versions_->of.find(index);
+    return own == versions_->of.end() ? *whole_ : known(own->second);
+  }
+
+ private:
+  const model::Item& known(const std::string& version) const {
+    const auto item = snapshot_.items.find({run_.item, version});
+    CHECK(item != snapshot_.items.end(), "versions on the way are known");
+    return *item->second;
+  }
+
+  const Snapshot& snapshot_;
+  const model::RunRequest& run_;
+  const model::Item* whole_;
+  const Versions* versions_ = nullptr;
+};
+
 class Expansion {
  public:
   explicit Expansion(const Snapshot& snapshot) : snapshot_(snapshot) {}
 
   void add(const model::RunRequest& run) {
-    const model::Item* item = item_for(snapshot_, run);
-    CHECK(item != nullptr, "validated documents name known items");
+    if (snapshot_.absent.contains(run.subject)) return;
+    const Choice choice(snapshot_, run);
     if (run.instances) {
       for (std::uint32_t index = 0; index < *run.instances; ++index) {
-        add_one(run, *item, index, std::nullopt);
+        add_one(run, choice.of(index), index, std::nullopt);
       }
       return;
     }
-    const auto places = matching_runtimes(snapshot_, *item);
+    const auto places = matching_runtimes(snapshot_, choice.whole());
     for (const auto& [place, index] : indices_of(snapshot_, run, places)) {
-      add_one(run, *item, index, place);
+      add_one(run, choice.of(index), index, place);
     }
   }
 

@@ -61,6 +61,9 @@ Snapshot snapshot_of(const model::Manifest& manifest) {
     snapshot.items.emplace(model::key_of(*item), item);
   }
   snapshot.deployments = all_of<model::Deployment>(manifest);
+  for (const model::Subject* subject : all_of<model::Subject>(manifest)) {
+    if (!subject->present) snapshot.absent.insert(subject->id);
+  }
   const auto configs = all_of<model::NodeConfig>(manifest);
   for (const model::Node* node : all_of<model::Node>(manifest)) {
     snapshot.nodes.push_back(view_of(*node, configs));

@@ -3,7 +3,9 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "model/deployment.h"
@@ -57,6 +59,12 @@ struct Present {
   model::Usage measured;
 };
 
+// The versions of one run request's instances while it goes from one to another.
+struct Versions {
+  std::string whole;                        // of all that are not named below
+  std::map<std::uint32_t, std::string> of;  // by index
+};
+
 // The cluster, what is desired of it, and what runs. Pointers are to what outlives the snapshot.
 struct Snapshot {
   std::map<model::ItemKey, const model::Item*> items;
@@ -65,6 +73,9 @@ struct Snapshot {
   std::map<model::InstanceKey, Present> present;
   // Components asked for on `all` runtimes keep their index with their runtime, running or cached.
   std::map<model::InstanceKey, model::Place> bound;
+  // Where the version is not simply what the request says.
+  std::map<std::pair<model::ItemId, model::SubjectId>, Versions> versions;
+  std::set<model::SubjectId> absent;  // nothing of theirs runs
 };
 
 // The cluster that the documents describe. States are taken as lasting: a node that is not

@@ -97,6 +97,21 @@ Started<InstanceDirectories> make_instance_directories(const MachineConfig& conf
   return directories;
 }
 
+Result<void> erase_instance_directories(const std::filesystem::path& state_dir,
+                                        const model::InstanceKey& key) {
+  const std::string name = file_name_of(key);
+  for (const char* kind : {"storage", "state", "logs"}) {
+    const auto path = state_dir / kind / name;
+    std::error_code failure;
+    std::filesystem::remove_all(path, failure);  // follows no links
+    if (failure) {
+      return Error{Code::Unavailable,
+                   fmt::format("cannot erase {}: {}", path.string(), failure.message())};
+    }
+  }
+  return {};
+}
+
 std::map<std::string, std::string> variables_of(const model::InstanceSpec& spec,
                                                 const std::string& node) {
   std::map<std::string, std::string> variables = spec.item.env;

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "base/result.h"
 #include "model/instance.h"
 #include "runtime/runtimes.h"
 #include "runtime/shim/launch.h"
@@ -26,6 +27,9 @@ Started<InstanceDirectories> make_instance_directories(const MachineConfig& conf
 // One more state directory of the instance, at this path, as the usual one is made.
 Started<void> make_state_directory(const MachineConfig& config, const model::InstanceSpec& spec,
                                    const std::filesystem::path& path);
+// Takes away all that a deleted instance has left, so that its user can be somebody else.
+Result<void> erase_instance_directories(const std::filesystem::path& state_dir,
+                                        const model::InstanceKey& key);
 
 // The user to run as; nullopt if we are not root and cannot be anybody else.
 std::optional<shim::User> user_of(const model::InstanceSpec& spec);

@@ -27,6 +27,9 @@ struct Apply {
     put(memory.handed, write.key, write.state);
   }
   void operator()(const agent::WriteLast& write) const { put(memory.last, write.key, write.state); }
+  void operator()(const agent::WriteErasing& write) const {
+    write.pending ? void(memory.erasing.insert(write.key)) : void(memory.erasing.erase(write.key));
+  }
 };
 
 }  // namespace

@@ -81,6 +81,12 @@ struct ControlEvent {
       }
       std::string operator()(const model::NodeConfig& d) const { return d.name; }
       std::string operator()(const model::Node& d) const { return d.id.value(); }
+      std::string operator()(const model::EnvOverride& d) const {
+        return fmt::format("override {} of {} entries;", d.name, d.entries.size());
+      }
+      std::string operator()(const model::Subject& d) const {
+        return fmt::format("subject {} {};", d.id.value(), d.present ? "present" : "absent");
+      }
     };
     return std::visit(Visitor{}, document);
   }
@@ -130,6 +136,9 @@ struct AgentEvent {
   std::string operator()(const agent::Measured& e) const {
     return fmt::format("measured {} {}", e.total.cpu.count(), e.total.ram.count());
   }
+  std::string operator()(const agent::DataErased& e) const {
+    return fmt::format("erased {} {}", to_string(e.key), e.problem);
+  }
 };
 
 struct ActionText {
@@ -148,6 +157,9 @@ struct ActionText {
   }
   std::string operator()(const agent::ApplyNetwork& a) const {
     return fmt::format("apply {}", text(a.network));
+  }
+  std::string operator()(const agent::EraseData& a) const {
+    return fmt::format("erase {}", to_string(a.key));
   }
 };
 
@@ -173,6 +185,7 @@ std::string describe(const model::Command& command) {
   for (const model::InstanceKey& key : command.keep) line += fmt::format(" ={}", to_string(key));
   if (command.network) line += ", " + text(*command.network);
   for (const model::SavedState& state : command.states) line += " " + text(state);
+  for (const model::InstanceKey& key : command.erase) line += fmt::format(" x{}", to_string(key));
   if (command.report_fully) line += " report fully";
   return line;
 }

@@ -25,6 +25,7 @@ const model::RuntimeId* runtime_of(const agent::Action& action) {
       return &check.spec.runtime;
     }
     const model::RuntimeId* operator()(const agent::ApplyNetwork&) const { return nullptr; }
+    const model::RuntimeId* operator()(const agent::EraseData&) const { return nullptr; }
   };
   return std::visit(Visitor{}, action);
 }
@@ -42,6 +43,8 @@ agent::Event without_state(agent::Event event) {
 }
 
 }  // namespace
+
+bool is_broken(const model::Item& item) { return !item.args.empty() && item.args[0] == "break"; }
 
 std::optional<Duration> lifetime(const model::Item& item) {
   if (item.args.size() != 2 || item.args[0] != "finish") return std::nullopt;
@@ -145,6 +148,9 @@ void Machine::carry_out_one(const agent::Start& start) {
     if (runtime == nullptr || runtime->ready == model::Readiness::NotReady) {
       return start_failed(key, {"RuntimeNotReady", "the runtime is not ready"});
     }
+    if (is_broken(run->second.spec.item)) {
+      return start_failed(key, {"StartFailed", "this version is broken"});
+    }
     if (fails) return start_failed(key, {"StartFailed", "drawn to fail"});
     started(key, run->second);
   });
@@ -223,6 +229,13 @@ void Machine::carry_out_one(const agent::CheckHealth& check) {
 }
 
 void Machine::carry_out_one(const agent::ApplyNetwork& apply) { network_ = apply.network; }
+
+void Machine::carry_out_one(const agent::EraseData& erase) {
+  const bool fails = random_.chance_ppm(moods_.failed_start);
+  answer(draw(random_, 1ms, 200ms), [this, key = erase.key, fails](bool asker_lives) {
+    if (asker_lives) tell(agent::DataErased{key, fails ? "drawn to fail" : ""});
+  });
+}
 
 void Machine::end_run(const RunKey& key, std::int32_t exit_code) {
   runs_.erase(key);

@@ -31,6 +31,9 @@ struct Run {
 // the arguments "finish", "20". All others live until they are stopped.
 std::optional<Duration> lifetime(const model::Item& item);
 
+// Whether no run of the item ever comes up.
+bool is_broken(const model::Item& item);
+
 // The hardware of a node: its runtimes and what runs on them. It carries out what the agent asks,
 // more or less: starts can be slow, fail or be lied about, a runtime can hang, runs can crash.
 class Machine {
@@ -88,6 +91,7 @@ class Machine {
   void carry_out_one(const agent::Stop& stop);
   void carry_out_one(const agent::CheckHealth& check);
   void carry_out_one(const agent::ApplyNetwork& apply);
+  void carry_out_one(const agent::EraseData& erase);
   void end_hang(const model::RuntimeId& runtime, std::uint64_t id);
   void started(const RunKey& key, Run& run);
   void start_failed(const RunKey& key, model::Problem problem);

@@ -164,8 +164,14 @@ control::Event Workload::next_call() {
   if (dice < 67) return remove_a_deployment();
   if (dice < 72) return remove_an_old_version();
   if (dice < 90) return cordon_a_node();
-  if (dice < 96) return ask_for_nonsense();
-  return forget_a_node();
+  if (dice < 93) return ask_for_nonsense();
+  if (dice < 95) return forget_a_node();
+  switch (random_.below(5)) {
+    case 0: return override_variables();
+    case 1: return change_a_subject();
+    case 2: return delete_an_instance();
+    default: return break_an_item();
+  }
 }
 
 control::Event Workload::apply(const std::string& name, std::vector<model::Document> documents) {
@@ -197,6 +203,50 @@ control::Event Workload::update_an_item() {
   if (is_service && draw_percent(random_, 30)) draw_connections(line.item);
   line.request.version = line.item.version;
   return apply(line.deployment, {});
+}
+
+// A version that does not come up anywhere; the next one is well again.
+control::Event Workload::break_an_item() {
+  Line& line = draw_a_line();
+  const model::Item well = line.item;
+  line.item.version = fmt::format("{}", ++last_version_);
+  line.item.args = {"break"};
+  line.request.version = line.item.version;
+  control::Event event = apply(line.deployment, {});
+  std::get<control::ApplyCall>(event).allow_partial = draw_percent(random_, 30);
+  line.item = well;
+  line.request.version = well.version;
+  return event;
+}
+
+control::Event Workload::override_variables() {
+  model::EnvOverride list{.name = fmt::format("o{}", random_.below(3)), .entries = {}};
+  for (std::uint64_t i = random_.below(3); i > 0; --i) {
+    model::EnvEntry entry;
+    if (draw_percent(random_, 80)) entry.item = draw_a_line().item.id;
+    if (draw_percent(random_, 30)) entry.index = static_cast<std::uint32_t>(random_.below(3));
+    std::optional<Duration> expires;
+    if (draw_percent(random_, 50)) expires = draw(random_, 1s, 120s);
+    entry.variables.push_back(
+        {.name = "LEVEL", .value = fmt::format("{}", random_.below(4)), .expires = expires});
+    list.entries.push_back(std::move(entry));
+  }
+  return control::ApplyCall{.call = ++last_call_, .documents = {list}, .if_revision = {}};
+}
+
+control::Event Workload::change_a_subject() {
+  const model::Subject subject{
+      .id = model::SubjectId(draw_percent(random_, 50) ? "vehicle" : "default"),
+      .present = draw_percent(random_, 60)};
+  return control::ApplyCall{.call = ++last_call_, .documents = {subject}, .if_revision = {}};
+}
+
+// Only one that nobody asks for is really deleted.
+control::Event Workload::delete_an_instance() {
+  const model::RunRequest& request = draw_a_line().request;
+  const model::InstanceKey key{request.item, request.subject,
+                               static_cast<std::uint32_t>(random_.below(5))};
+  return control::DeleteCall{++last_call_, "Instance", model::to_string(key)};
 }
 
 control::Event Workload::remove_a_deployment() {

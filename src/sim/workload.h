@@ -45,6 +45,10 @@ class Workload {
   control::Event cordon_a_node();
   control::Event ask_for_nonsense();
   control::Event forget_a_node();
+  control::Event break_an_item();
+  control::Event override_variables();
+  control::Event change_a_subject();
+  control::Event delete_an_instance();
   model::Deployment deployment(const std::string& name) const;
   Line& draw_a_line() { return lines_[random_.below(lines_.size())]; }
 

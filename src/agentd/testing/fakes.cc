@@ -282,7 +282,8 @@ RunningAgent::RunningAgent(FakeMachine& machine, store::Store& store, FakeServer
                   .credentials = {},
                   .save_credentials = {},
                   .open_log = {},
-                  .check_health = {}};
+                  .check_health = {},
+                  .erase_data = {}};
   if (server != nullptr) outside.open_link = server->opener();
   if (change) change(config, outside);
   auto opened = Daemon::open(std::move(config), std::move(outside));

@@ -106,6 +106,8 @@ void mark_all_on(Context& context, const model::NodeId& id) {
   std::ranges::for_each(node->reported, mark);
   std::ranges::for_each(node->told, mark);
   std::ranges::for_each(node->stopping, mark);
+  std::ranges::for_each(node->erasing, mark);
+  if (node->needs_full_command) context.dirty.letters.insert(id);
 }
 
 void nodes_pass(Context& context) {

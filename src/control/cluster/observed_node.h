@@ -34,6 +34,7 @@ struct Told {
   model::RuntimeId runtime;
   std::int64_t priority = 0;
   std::optional<model::InstanceNetwork> network;
+  std::map<std::string, std::string> variables;  // that are overridden
 
   friend bool operator==(const Told&, const Told&) = default;
 };
@@ -82,6 +83,7 @@ struct ObservedNode {
   IndexedMap<model::InstanceKey, Order> told;
   std::map<model::InstanceKey, model::CommandNumber> stopping;  // told to stop by this command
   std::map<model::InstanceKey, Told> revoked;  // what these were told to run before
+  std::map<model::InstanceKey, model::CommandNumber> erasing;   // the same for their data
   std::set<std::pair<model::CommandNumber, model::InstanceKey>> in_flight;  // not acted on yet
   ToldNetwork told_network;
   std::set<model::InstanceKey> held_back;                  // wait for room that others are leaving

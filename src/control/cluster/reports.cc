@@ -82,6 +82,7 @@ class Intake {
       in_flight.erase(in_flight.begin());
       context_.dirty.statuses.insert(key);
       confirm_stop(key);
+      confirm_erased(key);
     }
   }
 
@@ -118,6 +119,7 @@ class Intake {
     node_.told.clear();
     node_.stopping.clear();
     node_.revoked.clear();
+    node_.erasing.clear();
     node_.in_flight.clear();
     context_.dirty.letters.insert(id_);
   }
@@ -181,6 +183,7 @@ class Intake {
     context_.dirty.statuses.insert(key);
     mark_wanted(key);
     confirm_stop(key);
+    confirm_erased(key);
     const auto* record = context_.state.find_instance(key);
     if (record == nullptr || !record->place || record->place->node != id_) return;
     if (record->preinstalled) {
@@ -200,6 +203,15 @@ class Intake {
     node_.revoked.erase(key);
     context_.dirty.statuses.insert(key);
     mark_wanted(key);
+  }
+
+  // While an agent erases what an instance has left, it lists it.
+  void confirm_erased(const model::InstanceKey& key) {
+    const auto erasing = node_.erasing.find(key);
+    if (erasing == node_.erasing.end()) return;
+    if (node_.acted < erasing->second || node_.reported.contains(key)) return;
+    node_.erasing.erase(erasing);
+    context_.dirty.erased.emplace(id_, key);
   }
 
   std::vector<model::InstanceKey> not_in(const std::set<model::InstanceKey>& listed) const {

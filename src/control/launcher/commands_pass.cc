@@ -16,6 +16,9 @@ namespace {
 struct Orders {
   std::set<model::InstanceKey> run;
   std::set<model::InstanceKey> stop;
+  std::set<model::InstanceKey> erase;  // their data
+
+  bool empty() const { return run.empty() && stop.empty() && erase.empty(); }
 };
 
 using Keys = std::set<model::InstanceKey>;
@@ -90,6 +93,16 @@ class Orderly {
     const bool is_ours =
         reported != node_.reported.end() && reported->second.type != model::ItemType::Component;
     if ((told || is_ours) && !node_.stopping.contains(key)) orders_.stop.insert(key);
+    if (must_be_erased(key)) orders_.erase.insert(key);
+  }
+
+  // Its data go when nothing of it is there any more that could use them.
+  bool must_be_erased(const model::InstanceKey& key) const {
+    const auto* record = context_.state.find_instance(key);
+    if (record == nullptr || record->phase != model::Phase::Erasing) return false;
+    return record->data_on.contains(id_) && !node_.reported.contains(key) &&
+           !node_.stopping.contains(key) && !node_.erasing.contains(key) &&
+           !orders_.stop.contains(key);
   }
 
   void ask_for_room() {
@@ -176,8 +189,7 @@ std::vector<Letter> write_letters(Context& context) {
                   .full = node->needs_full_command,
                   .resend = false};
     const bool has_orders =
-        !letter.orders.run.empty() || !letter.orders.stop.empty() || letter.network ||
-        !node->states_heard.empty();
+        !letter.orders.empty() || letter.network || !node->states_heard.empty();
     if (context.dirty.resends.contains(id)) {
       // It may lack what a partial command would build on.
       letter.full |= has_orders;
@@ -209,10 +221,12 @@ model::Command partial_command(const Context& context, const ObservedNode& node,
     command.run.push_back(spec_of(context, key, node.told.at(key).what));
   }
   command.stop.assign(orders.stop.begin(), orders.stop.end());
+  command.erase.assign(orders.erase.begin(), orders.erase.end());
   return command;
 }
 
-model::Command full_command(const Context& context, const ObservedNode& node) {
+model::Command full_command(const Context& context, const ObservedNode& node,
+                            const Orders& orders) {
   model::Command command;
   for (const auto& [key, order] : node.told) {
     command.run.push_back(spec_of(context, key, order.what));
@@ -221,6 +235,8 @@ model::Command full_command(const Context& context, const ObservedNode& node) {
   for (const model::InstanceKey& key : node.held_back) {
     if (!node.told.contains(key)) command.keep.push_back(key);
   }
+  command.erase.assign(orders.erase.begin(), orders.erase.end());
+  for (const auto& [key, number] : node.erasing) command.erase.push_back(key);
   return command;
 }
 
@@ -234,6 +250,10 @@ void number_orders(ObservedNode& node, const Orders& orders, const model::Comman
     node.stopping.insert_or_assign(key, number);
     node.in_flight.emplace(number, key);
   }
+  for (const auto& key : orders.erase) {
+    node.erasing.insert_or_assign(key, number);
+    node.in_flight.emplace(number, key);
+  }
 }
 
 void send(Context& context, const Letter& letter) {
@@ -241,8 +261,8 @@ void send(Context& context, const Letter& letter) {
   const Durable& durable = context.state.durable();
   const model::CommandNumber newest{durable.counters.epoch, durable.counters.revision};
   const bool full = letter.full || letter.resend;
-  model::Command command =
-      full ? full_command(context, node) : partial_command(context, node, letter.orders);
+  model::Command command = full ? full_command(context, node, letter.orders)
+                                : partial_command(context, node, letter.orders);
   command.number = letter.resend ? *node.last_sent : newest;
   if (full || letter.network) command.network = network_of(context, letter.node);
   add_states(context, letter.node, command);

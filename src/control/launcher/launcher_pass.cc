@@ -1,10 +1,12 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 
 #include "control/id_pool.h"
 #include "control/launcher/handover.h"
 #include "control/launcher/rebalancing.h"
+#include "control/launcher/rollouts.h"
 #include "control/launcher/snapshot.h"
 #include "control/passes.h"
 #include "placement/plan.h"
@@ -20,6 +22,28 @@ using placement::Refusal;
 // A plan can free room that one refused earlier in it could use: planning again finds that. It
 // settles at once in practice; the bound keeps a surprise from stopping the daemon.
 constexpr int kPlansPerStep = 8;
+
+// The instances that run requests of absent subjects ask for.
+class AskedByTheAbsent {
+ public:
+  explicit AskedByTheAbsent(const Durable& durable) {
+    for (const auto& [name, deployment] : durable.deployments) {
+      for (const model::RunRequest& run : deployment.run) {
+        const auto subject = durable.subjects.find(run.subject);
+        const bool absent = subject != durable.subjects.end() && !subject->second.present;
+        if (absent) counts_.emplace(RequestKey{run.item, run.subject}, run.instances);
+      }
+    }
+  }
+
+  bool contains(const model::InstanceKey& key) const {
+    const auto count = counts_.find({key.item, key.subject});
+    return count != counts_.end() && (!count->second || key.index < *count->second);
+  }
+
+ private:
+  std::map<RequestKey, std::optional<std::uint32_t>> counts_;
+};
 
 // Turns a plan into records. Only what differs from the known records is written.
 class PlanCarrier {
@@ -69,11 +93,14 @@ class PlanCarrier {
   void place(const Placement& placement) {
     auto record = record_for(placement.key);
     if (!record) return refuse_without_ids(placement.key);
+    if (record->phase == model::Phase::Erasing) return refuse_for_now(*record);
     if (record->place && record->place != placement.place) {
       record->leaving = leaving_after_move(context_, *record, placement.place);
     }
     note_placement(placement, *record);
     record->phase = model::Phase::Placed;
+    record->kept_for = {};
+    record->data_on.insert(placement.place.node);
     record->place = placement.place;
     record->version = placement.version;
     record->image = placement.image;
@@ -86,15 +113,20 @@ class PlanCarrier {
   void note_placement(const Placement& placement, const model::InstanceRecord& before) {
     const std::string where = model::to_string(placement.place);
     if (!before.place) {
-      context_.note(NoteKind::Placed, placement.key,
-                    fmt::format("{} on {}", placement.version, where));
+      decide(NoteKind::Placed, placement.key, fmt::format("{} on {}", placement.version, where));
     } else if (before.version != placement.version) {
-      context_.note(NoteKind::Updated, placement.key,
-                    fmt::format("{} to {} on {}", before.version, placement.version, where));
+      decide(NoteKind::Updated, placement.key,
+             fmt::format("{} to {} on {}", before.version, placement.version, where));
     } else if (*before.place != placement.place) {
-      context_.note(NoteKind::Moved, placement.key,
-                    fmt::format("{} to {}", model::to_string(*before.place), where));
+      decide(NoteKind::Moved, placement.key,
+             fmt::format("{} to {}", model::to_string(*before.place), where));
     }
+  }
+
+  void decide(NoteKind kind, const model::InstanceKey& key, std::string text) {
+    context_.instances[key].decision =
+        fmt::format("{} {}, by revision {}", to_string(kind), text, context_.state.revision() + 1);
+    context_.note(kind, key, std::move(text));
   }
 
   void refuse(const Refusal& refusal) {
@@ -102,8 +134,10 @@ class PlanCarrier {
     if (refusal.left_running) return remember_refusal(refusal.key, problem);
     auto record = record_for(refusal.key);
     if (!record) return refuse_without_ids(refusal.key);
+    if (record->phase == model::Phase::Erasing) return refuse_for_now(*record);
     remember_refusal(refusal.key, problem);
     record->phase = model::Phase::Waiting;
+    record->kept_for = {};
     record->place.reset();
     record->leaving.reset();
     record->version = refusal.version;
@@ -113,6 +147,15 @@ class PlanCarrier {
   void refuse_without_ids(const model::InstanceKey& key) {
     remember_refusal(key, {"NoFreeUserId", "all user ids or group ids are taken"});
     context_.changed_by_plan[key];
+  }
+
+  // What was deleted and is asked for again begins anew, when nothing is left of it.
+  void refuse_for_now(const model::InstanceRecord& record) {
+    std::vector<std::string> nodes;
+    for (const model::NodeId& node : record.data_on) nodes.push_back(node.value());
+    remember_refusal(record.key, {"BeingErased", fmt::format("its old data are being erased on {}",
+                                                             fmt::join(nodes, ", "))});
+    context_.changed_by_plan[record.key];
   }
 
   void remember_refusal(const model::InstanceKey& key, model::Problem problem) {
@@ -125,16 +168,22 @@ class PlanCarrier {
     context_.dirty.statuses.insert(key);
   }
 
-  // What nobody asks for any more keeps its ids and data for the day it is asked for again.
+  // What nobody asks for any more keeps its ids and data for the day it is asked for again; what is
+  // asked for by a subject that is gone keeps them until it is back.
   void cache_unasked() {
+    const AskedByTheAbsent absent(context_.state.durable());
     std::vector<model::InstanceRecord> unasked;
     for (const auto& [key, record] : context_.state.durable().instances) {
       const bool asked = requests_.contains(key) || record.preinstalled;
-      if (!asked && record.phase != model::Phase::Cached) unasked.push_back(record);
+      if (asked || record.phase == model::Phase::Erasing) continue;
+      if (record.phase != phase_of_unasked(absent, key)) unasked.push_back(record);
     }
     for (model::InstanceRecord& record : unasked) {
-      context_.note(NoteKind::Removed, record.key, "no longer asked for");
-      record.phase = model::Phase::Cached;
+      record.phase = phase_of_unasked(absent, record.key);
+      const bool cached = record.phase == model::Phase::Cached;
+      context_.note(NoteKind::Removed, record.key,
+                    cached ? "no longer asked for" : "its subject is gone");
+      record.kept_for = cached ? context_.config.cache_ttl : Duration{};
       record.place.reset();
       record.leaving.reset();
       context_.instances[record.key].refusal.reset();
@@ -145,6 +194,11 @@ class PlanCarrier {
       observed.refusal.reset();
       context_.dirty.statuses.insert(key);
     }
+  }
+
+  static model::Phase phase_of_unasked(const AskedByTheAbsent& absent,
+                                       const model::InstanceKey& key) {
+    return absent.contains(key) ? model::Phase::Inactive : model::Phase::Cached;
   }
 
   void put(const model::InstanceRecord& record) {
@@ -177,11 +231,30 @@ class PlanCarrier {
   bool changed_ = false;
 };
 
+// Rollouts whose next instance finds no room in its new version have failed; it is left alone.
+bool give_up_refused_turns(Context& context, const Plan& plan) {
+  bool any = false;
+  for (const Refusal& refusal : plan.refused) {
+    const RequestKey key{refusal.key.item, refusal.key.subject};
+    const auto rollout = context.rollouts.find(key);
+    if (rollout == context.rollouts.end() || !rollout->second.turns.contains(refusal.key)) continue;
+    give_up(context, key, refusal.key,
+            {std::string(model::to_string(refusal.reason)), refusal.hint});
+    any = true;
+  }
+  return any;
+}
+
 void plan_until_it_rests(Context& context) {
   for (int i = 0; i < kPlansPerStep; ++i) {
     const placement::Snapshot snapshot = snapshot_of(context);
     const Plan plan = placement::make_plan(snapshot, {});
+    if (give_up_refused_turns(context, plan)) {
+      --i;  // each time there are fewer turns
+      continue;
+    }
     const bool changed = PlanCarrier(context, snapshot, plan).carry_out();
+    for (auto& [key, rollout] : context.rollouts) rollout.turns.clear();
     if (!changed || plan.refused.empty()) return;
   }
 }
@@ -191,7 +264,14 @@ std::uint64_t begin_run(Context& context, std::optional<CallId> call) {
   PendingRun run{.call = call,
                  .deadline = context.now + context.config.run_timeout,
                  .restless = context.changed_by_plan,
-                 .statuses_of = {}};
+                 .statuses_of = {},
+                 .rollouts = {},
+                 .asked_for = {}};
+  if (call) run.asked_for = context.asked_requests;
+  for (const RequestKey& key : run.asked_for) {
+    if (context.state.durable().rollouts.contains(key)) run.rollouts.insert(key);
+  }
+  if (!run.rollouts.empty()) context.runs_with_rollouts.insert(number);
   for (const auto& [key, nodes] : run.restless) {
     run.statuses_of.insert(key);
     context.runs_waiting_for[key].insert(number);
@@ -233,11 +313,11 @@ void begin_rebalance(Context& context, const Rebalance& rebalance, const Plan& p
   for (const placement::Relief& relief : plan.relief) note_relief(context, relief);
   context.rebalancing.run = begin_run(context, rebalance.call);
   if (!rebalance.call) return;
-  Accepted accepted{.revision = 0, .refused = {}, .relief = plan.relief};
+  AcceptedCall accepted{.call = *rebalance.call, .relief = plan.relief};
   for (const Placement& placement : plan.placements) {
     if (placement.from) accepted.moved.push_back(placement.key);
   }
-  context.planned_calls.emplace_back(*rebalance.call, std::move(accepted));
+  context.accepted_calls.push_back(std::move(accepted));
 }
 
 void rebalance(Context& context) {
@@ -267,6 +347,7 @@ void add_edited(Context& context) {
         context.changed_by_plan[it->first];
     }
   }
+  for (const model::InstanceKey& key : context.dirty.other_variables) context.changed_by_plan[key];
 }
 
 void answer_calls(Context& context) {
@@ -277,6 +358,7 @@ void answer_calls(Context& context) {
     begin_run(context, call);
   }
   context.unplanned_calls.clear();
+  context.asked_requests.clear();
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 #include "control/launcher/handover.h"
 #include "control/launcher/rebalancing.h"
+#include "control/launcher/rollouts.h"
 #include "control/launcher/status.h"
 #include "control/passes.h"
 
@@ -36,8 +37,19 @@ bool is_at_rest(const Context& context, const model::InstanceKey& key,
   return !placed || has_come_up(context, *record);
 }
 
+bool is_finished(const PendingRun& run) { return run.restless.empty() && run.rollouts.empty(); }
+
 Finished finish(const Context& context, const PendingRun& run) {
-  Finished finished{.timed_out = !run.restless.empty(), .statuses = {}};
+  Finished finished{.timed_out = !run.restless.empty() || !run.rollouts.empty(),
+                    .statuses = {},
+                    .rolled_back = {}};
+  for (const RequestKey& key : run.asked_for) {
+    const auto& rollouts = context.state.durable().rollouts;
+    const auto rollout = rollouts.find(key);
+    if (rollout != rollouts.end() && has_failed(rollout->second)) {
+      finished.rolled_back.push_back(rollout->second);
+    }
+  }
   for (const model::InstanceKey& key : run.statuses_of) {
     if (auto status = status_of(context, key)) finished.statuses.push_back(*std::move(status));
   }
@@ -56,8 +68,11 @@ std::map<model::InstanceKey, model::Problem> all_refused(const Context& context)
 void answer_accepted(Context& context) {
   if (context.accepted_calls.empty()) return;
   const auto refused = all_refused(context);
-  for (const AcceptedCall& accepted : std::exchange(context.accepted_calls, {})) {
-    Accepted answer{.revision = context.state.revision(), .refused = {}};
+  for (AcceptedCall& accepted : std::exchange(context.accepted_calls, {})) {
+    Accepted answer{.revision = context.state.revision(),
+                    .refused = {},
+                    .relief = std::move(accepted.relief),
+                    .moved = std::move(accepted.moved)};
     if (accepted.planned) answer.refused = refused;
     context.effects.replies.push_back({accepted.call, std::move(answer)});
   }
@@ -79,14 +94,40 @@ void look_at(Context& context, const model::InstanceKey& key, std::set<std::uint
     if (!is_at_rest(context, key, run.restless.at(key))) continue;
     run.restless.erase(key);
     stop_waiting(context, number, key);
-    if (run.restless.empty()) finished.insert(number);
+    if (is_finished(run)) finished.insert(number);
   }
+}
+
+// When a rollout has come to rest, all of its instances must, too: they may be on their way back.
+void wait_for_instances(Context& context, std::uint64_t number, PendingRun& run,
+                        const RequestKey& key) {
+  for (const model::InstanceRecord* record : records_of(context.state.durable(), key)) {
+    if (!record->place) continue;
+    run.statuses_of.insert(record->key);
+    run.restless[record->key];
+    context.runs_waiting_for[record->key].insert(number);
+    context.dirty.statuses.insert(record->key);
+  }
+}
+
+void look_at_rollouts(Context& context) {
+  std::vector<std::uint64_t> settled;
+  for (const std::uint64_t number : context.runs_with_rollouts) {
+    PendingRun& run = context.runs.at(number);
+    std::erase_if(run.rollouts, [&](const RequestKey& key) {
+      if (!is_at_rest(context, key)) return false;
+      wait_for_instances(context, number, run, key);
+      return true;
+    });
+    if (run.rollouts.empty()) settled.push_back(number);
+  }
+  for (const std::uint64_t number : settled) context.runs_with_rollouts.erase(number);
 }
 
 // Since the last time; they are the last in the list.
 void add_empty_runs(const Context& context, std::set<std::uint64_t>& finished) {
   for (auto it = context.runs.rbegin(); it != context.runs.rend(); ++it) {
-    if (!it->second.restless.empty()) return;
+    if (!is_finished(it->second)) return;
     finished.insert(it->first);
   }
 }
@@ -102,6 +143,7 @@ void add_overdue_runs(const Context& context, std::set<std::uint64_t>& finished)
 
 void runs_pass(Context& context) {
   answer_accepted(context);
+  look_at_rollouts(context);
   std::set<std::uint64_t> finished;
   add_empty_runs(context, finished);
   for (const model::InstanceKey& key : context.dirty.statuses) look_at(context, key, finished);
@@ -111,6 +153,7 @@ void runs_pass(Context& context) {
     if (run.call) context.effects.replies.push_back({*run.call, finish(context, run)});
     for (const auto& [key, nodes] : run.restless) stop_waiting(context, number, key);
     if (context.rebalancing.run == number) rebalance_ended(context, run.statuses_of);
+    context.runs_with_rollouts.erase(number);
     context.runs.erase(number);
   }
 }

@@ -119,6 +119,8 @@ TEST_F(Runs, AnUpdateIsFinishedWhenTheNewVersionIsUp) {
       driver.apply({a_service("web").version("2"), a_deployment("d", {a_run("web").version("2")})});
   EXPECT_FALSE(finished(call));
   driver.set("n1", kWeb, InstanceState::Active);
+  EXPECT_FALSE(finished(call)) << "it must stay up for a moment";
+  driver.advance(2s);
   EXPECT_EQ(finished(call)->statuses.at(0).version, "2");
 }
 
@@ -137,7 +139,9 @@ TEST_F(Runs, SeveralCallsWaitForTheSameInstance) {
   const CallId second =
       driver.apply({a_service("web").version("2"), a_deployment("d", {a_run("web").version("2")})});
   driver.set("n1", kWeb, InstanceState::Active);
-  EXPECT_TRUE(finished(first) && finished(second));
+  EXPECT_TRUE(finished(first));
+  driver.advance(2s);
+  EXPECT_TRUE(finished(second));
 }
 
 TEST_F(Runs, ACallThatWaitsForANodeThatIsForgottenIsFinished) {

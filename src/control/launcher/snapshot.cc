@@ -4,6 +4,7 @@
 
 #include "base/check.h"
 #include "control/launcher/handover.h"
+#include "control/launcher/rollouts.h"
 
 namespace berth::control {
 namespace {
@@ -78,6 +79,12 @@ placement::Snapshot snapshot_of(const Context& context) {
     snapshot.nodes.push_back(view_of(context, record, context.nodes.at(id)));
   }
   const Asked asked = asked_for(durable);
+  for (const auto& [key, rollout] : durable.rollouts) {
+    if (asked.contains(key)) snapshot.versions.emplace(key, versions_of(context, rollout));
+  }
+  for (const auto& [id, subject] : durable.subjects) {
+    if (!subject.present) snapshot.absent.insert(id);
+  }
   for (const auto& [key, record] : durable.instances) {
     if (record.own_runtime) snapshot.bound.emplace(key, *record.own_runtime);
     if (!concerns_plan(record, asked)) continue;

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include "control/launcher/handover.h"
+#include "control/launcher/rollouts.h"
 #include "control/launcher/status.h"
 #include "control/passes.h"
 
@@ -54,7 +55,12 @@ model::InstanceStatus placed_status(const Context& context, const model::Instanc
   status.unverified = node->liveness == Liveness::Unreachable;
   const auto* reported = run_at_its_place(context, record);
   if (reported == nullptr) return unconfirmed(context, record, std::move(status));
-  return as_reported(std::move(status), *reported);
+  status = as_reported(std::move(status), *reported);
+  // It runs, but not what was asked for.
+  const auto* why = rolled_back_because(context, record.key);
+  if (why != nullptr && status.problem.reason.empty())
+    status.problem = {"RolledBack", why->message};
+  return status;
 }
 
 std::string in_words(const model::InstanceStatus& status) {
@@ -104,13 +110,19 @@ std::optional<model::InstanceStatus> status_of(const Context& context,
   const auto* refusal = observed != context.instances.end() && observed->second.refusal
                             ? &*observed->second.refusal
                             : nullptr;
-  if (record == nullptr || record->phase == model::Phase::Cached) {
+  if (record == nullptr || record->phase == model::Phase::Cached ||
+      record->phase == model::Phase::Erasing) {
     if (refusal == nullptr) return std::nullopt;
     return failed({.key = key}, refusal->reason, refusal->message);
   }
   model::InstanceStatus status{.key = key, .version = record->version, .place = record->place};
   if (record->phase == model::Phase::Placed) {
     return placed_status(context, *record, std::move(status));
+  }
+  if (record->phase == model::Phase::Inactive) {
+    status.state = InstanceState::Inactive;
+    status.problem = {"SubjectAbsent", "subject " + key.subject.value() + " is not present"};
+    return status;
   }
   if (refusal == nullptr) return status;
   return failed(std::move(status), refusal->reason, refusal->message);

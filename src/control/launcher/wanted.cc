@@ -1,6 +1,7 @@
 #include "control/launcher/wanted.h"
 
 #include "base/check.h"
+#include "control/launcher/overrides.h"
 #include "control/network/network_need.h"
 
 namespace berth::control {
@@ -38,7 +39,8 @@ std::optional<Told> at_its_place(const Context& context, const model::InstanceRe
       .image = record.image,
       .runtime = record.place->runtime,
       .priority = record.priority,
-      .network = network_at(context, record.key, record.place->node, record.version, record.image)};
+      .network = network_at(context, record.key, record.place->node, record.version, record.image),
+      .variables = variables_of(context.state.durable(), record.key)};
 }
 
 std::optional<Told> where_it_leaves(const Context& context, const model::InstanceRecord& record) {
@@ -52,7 +54,8 @@ std::optional<Told> where_it_leaves(const Context& context, const model::Instanc
               .runtime = leaving.place.runtime,
               .priority = record.priority,
               .network = network_at(context, record.key, leaving.place.node, leaving.version,
-                                    leaving.image)};
+                                    leaving.image),
+              .variables = variables_of(context.state.durable(), record.key)};
 }
 
 }  // namespace
@@ -74,14 +77,16 @@ model::InstanceSpec spec_of(const Context& context, const model::InstanceKey& ke
   const auto item = items.find({key.item, told.version});
   const auto* record = context.state.find_instance(key);
   CHECK(item != items.end() && record != nullptr, "only known items are told to agents");
-  return {.key = key,
-          .item = item->second,
-          .image = told.image,
-          .runtime = told.runtime,
-          .priority = told.priority,
-          .uid = record->uid,
-          .gid = record->gid,
-          .network = told.network};
+  model::InstanceSpec spec{.key = key,
+                           .item = item->second,
+                           .image = told.image,
+                           .runtime = told.runtime,
+                           .priority = told.priority,
+                           .uid = record->uid,
+                           .gid = record->gid,
+                           .network = told.network};
+  for (const auto& [name, value] : told.variables) spec.item.env.insert_or_assign(name, value);
+  return spec;
 }
 
 }  // namespace berth::control

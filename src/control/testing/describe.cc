@@ -53,6 +53,7 @@ std::string describe(const Outgoing& outgoing) {
   const bool says_nothing =
       !command.network || (!command.base && command.network->networks.empty());
   if (!says_nothing) text += " " + describe(*command.network);
+  for (const model::InstanceKey& key : command.erase) text += " x" + model::to_string(key);
   return text;
 }
 
@@ -75,6 +76,10 @@ std::vector<std::string> describe(const Reply& reply) {
   } else if (const auto* finished = std::get_if<Finished>(&reply.answer)) {
     lines.push_back(who + (finished->timed_out ? "timed out" : "finished"));
     for (const auto& status : finished->statuses) lines.push_back("  " + describe(status));
+    for (const auto& rollout : finished->rolled_back) {
+      lines.push_back(fmt::format("  back to {}@{}: {}", rollout.item.value(), rollout.from,
+                                  rollout.failed->message));
+    }
   }
   return lines;
 }

@@ -19,6 +19,9 @@ void erase(Durable& disk, const Write& write) {
     const std::string digits = std::to_string(key);
     return std::string(20 - digits.size(), '0') + digits;
   };
+  const auto request = [](const RequestKey& key) {
+    return key.first.value() + "/" + key.second.value();
+  };
   switch (write.table) {
     case Table::Items: return erase_named(disk.items, write.key, text);
     case Table::Deployments: return erase_named(disk.deployments, write.key, as_is);
@@ -38,6 +41,9 @@ void erase(Durable& disk, const Write& write) {
         return key.first.value() + "/" + number(key.second);
       });
     case Table::Counters: return;
+    case Table::Rollouts: return erase_named(disk.rollouts, write.key, request);
+    case Table::EnvOverrides: return erase_named(disk.env_overrides, write.key, as_is);
+    case Table::Subjects: return erase_named(disk.subjects, write.key, value);
   }
 }
 
@@ -78,6 +84,15 @@ struct Putter {
     disk.freed_addresses.insert_or_assign({record.owner, record.sequence}, record);
   }
   void operator()(const model::CounterRecord& record) const { disk.counters = record; }
+  void operator()(const model::RolloutRecord& record) const {
+    disk.rollouts.insert_or_assign({record.item, record.subject}, record);
+  }
+  void operator()(const model::EnvOverride& record) const {
+    disk.env_overrides.insert_or_assign(record.name, record);
+  }
+  void operator()(const model::Subject& record) const {
+    disk.subjects.insert_or_assign(record.id, record);
+  }
 };
 
 }  // namespace

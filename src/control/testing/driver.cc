@@ -8,8 +8,9 @@ void Driver::tell(std::vector<Event> events) {
   let_agents_answer();
 }
 
-CallId Driver::apply(model::Manifest documents, std::optional<std::uint64_t> if_revision) {
-  tell({ApplyCall{++last_call_, std::move(documents), if_revision}});
+CallId Driver::apply(model::Manifest documents, std::optional<std::uint64_t> if_revision,
+                     bool allow_partial) {
+  tell({ApplyCall{++last_call_, std::move(documents), if_revision, allow_partial}});
   return last_call_;
 }
 
@@ -190,7 +191,8 @@ void Driver::check_command(const Outgoing& outgoing) {
 
 void Driver::check_changes(const std::vector<model::InstanceStatus>& changes) {
   for (const model::InstanceStatus& status : changes) {
-    const bool gone = status.state == model::InstanceState::Inactive && !status.place;
+    const bool gone = status.state == model::InstanceState::Inactive && !status.place &&
+                      status.problem.reason.empty();  // else its subject is gone
     const auto known = published_.find(status.key);
     EXPECT_FALSE(known != published_.end() && known->second == status) << "not a change";
     gone ? void(published_.erase(status.key))

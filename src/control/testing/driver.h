@@ -31,7 +31,8 @@ class Driver {
 
   void tell(std::vector<Event> events);
 
-  CallId apply(model::Manifest documents, std::optional<std::uint64_t> if_revision = {});
+  CallId apply(model::Manifest documents, std::optional<std::uint64_t> if_revision = {},
+               bool allow_partial = false);
   CallId erase(const std::string& kind, const std::string& name);
   CallId cordon(const std::string& node, Scheduling scheduling = Scheduling::Cordoned);
   CallId drain(const std::string& node, Duration deadline = {});

@@ -102,6 +102,7 @@ void FakeAgent::carry_out(const model::Command& command) {
   for (const model::InstanceKey& key : unwanted) stop(key);
   for (const model::InstanceSpec& spec : command.run) run(spec);
   if (!command.base) stop_strangers();
+  for (const model::InstanceKey& key : command.erase) erased.insert(key);
 }
 
 void FakeAgent::run(const model::InstanceSpec& spec) {
@@ -117,7 +118,12 @@ void FakeAgent::run(const model::InstanceSpec& spec) {
   status.version = spec.item.version;
   status.runtime = spec.runtime;
   status.state = starts_slowly ? model::InstanceState::Activating : model::InstanceState::Active;
+  if (broken_versions.contains(status.version)) {
+    status.state = model::InstanceState::Failed;
+    status.problem = {"StartFailed", "it is broken"};
+  }
   statuses.insert_or_assign(spec.key, status);
+  variables[spec.key] = spec.item.env;
   changed_.insert(spec.key);
 }
 

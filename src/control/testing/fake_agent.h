@@ -26,12 +26,15 @@ class FakeAgent {
   std::map<model::InstanceKey, int> starts;                // how often each was started
   std::map<model::InstanceKey, model::SavedState> handed;  // states that came with commands
   std::map<model::InstanceKey, std::string> heard;         // digests that commands have named
+  std::map<model::InstanceKey, std::map<std::string, std::string>> variables;  // of the last start
   // What it runs, as it was told.
   const std::map<model::InstanceKey, model::InstanceSpec>& wanted() const { return wanted_; }
 
   bool answers = true;         // by itself; else only when the test says so
   bool starts_slowly = false;  // what it starts stays activating until the test says otherwise
   bool stops_slowly = false;   // what it stops stays listed until the test says otherwise
+  std::set<std::string> broken_versions;  // what it starts of these fails at once
+  std::set<model::InstanceKey> erased;    // whose data it was told to erase
 
   // Carries out the command if it may, and says so.
   model::Report answer(const model::Command& command);

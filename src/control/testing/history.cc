@@ -84,11 +84,37 @@ Event History::an_apply() {
     call.documents.push_back(labels_of(a_node_id().value(), labels));
   }
   if (chance(15)) call.documents.push_back(a_config_of_thresholds());
+  call.allow_partial = chance(30);
+  if (chance(15)) call.documents.push_back(an_override());
+  if (chance(10)) {
+    call.documents.push_back(
+        model::Subject{.id = model::SubjectId{"default"}, .present = chance(60)});
+  }
   return call;
 }
 
+model::EnvOverride History::an_override() {
+  model::EnvOverride list{.name = "o-" + a_version(), .entries = {}};
+  for (std::uint64_t i = random_.below(3); i > 0; --i) {
+    model::EnvEntry entry;
+    if (chance(70)) entry.item = model::ItemId{an_item_id()};
+    if (chance(30)) entry.index = static_cast<std::uint32_t>(random_.below(3));
+    std::optional<Duration> expires;
+    if (chance(50)) expires = Duration{std::chrono::seconds{random_.between(1, 60)}};
+    entry.variables.push_back({.name = "mode", .value = a_version(), .expires = expires});
+    list.entries.push_back(std::move(entry));
+  }
+  return list;
+}
+
 Event History::a_deletion() {
-  switch (random_.below(3)) {
+  switch (random_.below(5)) {
+    case 3: {
+      const model::InstanceKey key =
+          key_of(an_item_id(), static_cast<std::uint32_t>(random_.below(4)));
+      return DeleteCall{++last_call_, "Instance", model::to_string(key)};
+    }
+    case 4: return DeleteCall{++last_call_, "EnvOverride", "o-" + a_version()};
     case 0: return DeleteCall{++last_call_, "Item", an_item_id() + "@" + a_version()};
     case 1: return DeleteCall{++last_call_, "NodeConfig", "labels-" + a_node_id().value()};
     default: {
@@ -176,7 +202,8 @@ void History::change_an_instance(FakeAgent& agent) {
   std::advance(it, static_cast<std::ptrdiff_t>(random_.below(agent.statuses.size())));
   const model::InstanceKey key = it->first;
   it->second.usage.cpu = Dmips{random_.between(0, 3) * 100};
-  switch (random_.below(6)) {
+  switch (random_.below(7)) {
+    case 6: ++it->second.restarts; return agent.set(key, model::InstanceState::Active);
     case 0: return agent.set(key, model::InstanceState::Failed, {"Crashed", "it did"});
     case 1: return agent.set(key, model::InstanceState::Failed, {"RuntimeNotReady", "not now"});
     case 2: return agent.set(key, model::InstanceState::Inactive);

@@ -70,6 +70,8 @@ class History {
 
   Event an_apply();
 
+  model::EnvOverride an_override();
+
   Event a_deletion();
 
   Event a_call();

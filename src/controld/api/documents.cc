@@ -2,6 +2,7 @@
 #include <google/protobuf/struct.pb.h>
 
 #include <algorithm>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -50,8 +51,11 @@ Asked asked_by(const model::Manifest& documents) {
 // order.
 class ApplyRun : public std::enable_shared_from_this<ApplyRun> {
  public:
-  ApplyRun(const Services& services, CallPtr call, bool wait)
-      : services_(services), call_(std::move(call)), wait_(wait) {}
+  ApplyRun(const Services& services, CallPtr call, const v1::ApplyRequest& request)
+      : services_(services),
+        call_(std::move(call)),
+        wait_(request.wait()),
+        allow_partial_(request.allow_partial()) {}
 
   void start(std::vector<codec::SourceFile> files, std::optional<std::uint64_t> if_revision) {
     look(
@@ -80,7 +84,7 @@ class ApplyRun : public std::enable_shared_from_this<ApplyRun> {
     const auto documents = std::make_shared<model::Manifest>(std::move(parsed.documents));
     services_.loop.call(
         [&](control::CallId id) {
-          return control::ApplyCall{id, std::move(*documents), if_revision};
+          return control::ApplyCall{id, std::move(*documents), if_revision, allow_partial_};
         },
         [self = shared_from_this()](const Loop::Answer& answer) { return self->take(answer); });
   }
@@ -140,6 +144,7 @@ class ApplyRun : public std::enable_shared_from_this<ApplyRun> {
   const Services& services_;
   const CallPtr call_;
   const bool wait_;
+  const bool allow_partial_;
   std::vector<std::string> warnings_;
   Asked asked_;
 };
@@ -214,10 +219,13 @@ struct Selected {
   model::Manifest documents;
 };
 
+const std::string& text_of(const std::string& name) { return name; }
+const std::string& text_of(const model::SubjectId& id) { return id.value(); }
+
 template <class Map>
 void select(const Map& documents, const std::string& name, model::Manifest& selected) {
   for (const auto& [key, document] : documents) {
-    if (name.empty() || key == name) selected.emplace_back(document);
+    if (name.empty() || text_of(key) == name) selected.emplace_back(document);
   }
 }
 
@@ -225,6 +233,8 @@ Selected select(const control::Durable& durable, const std::string& kind, const 
   Selected selected{durable.counters.revision, {}};
   if (kind == "Deployment") select(durable.deployments, name, selected.documents);
   if (kind == "NodeConfig") select(durable.node_configs, name, selected.documents);
+  if (kind == "EnvOverride") select(durable.env_overrides, name, selected.documents);
+  if (kind == "Subject") select(durable.subjects, name, selected.documents);
   if (kind != "Item") return selected;
   for (const auto& [key, item] : durable.items) {
     const bool is_meant = name.empty() || key.item.value() == name || to_string(key) == name;
@@ -237,7 +247,7 @@ Selected select(const control::Durable& durable, const std::string& kind, const 
 
 void apply(const Services& services, const v1::ApplyRequest& request, const CallPtr& call) {
   if (const auto trouble = services.loop.trouble()) return call->fail(refusal_for(*trouble));
-  std::make_shared<ApplyRun>(services, call, request.wait())
+  std::make_shared<ApplyRun>(services, call, request)
       ->start(files_of(request.files()),
               request.has_if_revision() ? std::optional(request.if_revision()) : std::nullopt);
 }
@@ -273,8 +283,11 @@ void get_cluster(const Services& services, const v1::GetClusterRequest&, const C
 void list_documents(const Services& services, const v1::ListDocumentsRequest& request,
                     const CallPtr& call) {
   const std::string& kind = request.kind();
-  if (kind != "Item" && kind != "Deployment" && kind != "NodeConfig") {
-    return call->fail(invalid_input("kind must be Item, Deployment or NodeConfig"));
+  static const std::set<std::string> kKinds{"Item", "Deployment", "NodeConfig", "EnvOverride",
+                                            "Subject"};
+  if (!kKinds.contains(kind)) {
+    return call->fail(
+        invalid_input("kind must be Item, Deployment, NodeConfig, EnvOverride or Subject"));
   }
   look(
       services, call,

@@ -48,8 +48,15 @@ void list_instances(const Services& services, const v1::ListInstancesRequest& re
   }
   look(
       services, call,
-      [](const control::Controller& controller) {
-        return Selected{revision_of(controller), instances_of(controller)};
+      [all = request.all()](const control::Controller& controller) {
+        Selected selected{revision_of(controller), instances_of(controller)};
+        if (!all) return selected;
+        for (InstanceView& view : cached_instances_of(controller)) {
+          selected.instances.push_back(std::move(view));
+        }
+        std::ranges::stable_sort(selected.instances, {},
+                                 [](const InstanceView& view) { return view.status.key; });
+        return selected;
       },
       [request, call](Selected selected) {
         if (!request.name().empty()) {

@@ -6,11 +6,15 @@
 namespace berth::controld::api {
 namespace {
 
+bool is_asked_for(const model::InstanceRecord& record) {
+  return record.phase != model::Phase::Cached && record.phase != model::Phase::Erasing;
+}
+
 std::set<model::InstanceKey> keys_of(const control::Durable& durable, const model::ItemId& item) {
   std::set<model::InstanceKey> keys;
   auto it = durable.instances.lower_bound({item, model::SubjectId{}, 0});
   for (; it != durable.instances.end() && it->first.item == item; ++it) {
-    if (it->second.phase != model::Phase::Cached) keys.insert(it->first);
+    if (is_asked_for(it->second)) keys.insert(it->first);
   }
   return keys;
 }
@@ -19,7 +23,7 @@ std::set<model::InstanceKey> keys_of(const control::Durable& durable, const mode
 std::set<model::InstanceKey> all_keys(const control::Durable& durable) {
   std::set<model::InstanceKey> keys;
   for (const auto& [key, record] : durable.instances) {
-    if (record.phase != model::Phase::Cached) keys.insert(key);
+    if (is_asked_for(record)) keys.insert(key);
   }
   return keys;
 }

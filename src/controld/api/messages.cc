@@ -86,6 +86,12 @@ v1::Instance to_message(const InstanceView& view) {
   message.set_gone(view.gone);
   if (view.address) message.set_address(model::to_string(*view.address));
   message.mutable_names()->Add(view.names.begin(), view.names.end());
+  message.set_cached(view.kept_for.has_value());
+  if (view.kept_for) {
+    message.set_kept_for_ms(
+        std::chrono::duration_cast<std::chrono::milliseconds>(*view.kept_for).count());
+  }
+  message.set_decision(view.decision);
   return message;
 }
 
@@ -152,6 +158,15 @@ v1::Finished to_message(const control::Finished& finished) {
   v1::Finished message;
   message.set_timed_out(finished.timed_out);
   for (const auto& status : finished.statuses) *message.add_instances() = to_message(status);
+  for (const auto& rollout : finished.rolled_back) {
+    v1::RolledBack& added = *message.add_rolled_back();
+    added.set_item(rollout.item.value());
+    added.set_subject(rollout.subject.value());
+    added.set_from(rollout.from);
+    added.set_to(rollout.to);
+    *added.mutable_problem() = codec::to_wire(*rollout.failed);
+    for (const std::uint32_t index : rollout.kept_back) added.add_kept_back(index);
+  }
   return message;
 }
 

@@ -29,6 +29,7 @@ class Comparison {
       for (const model::RunRequest& request : deployment.run) compare(request);
     }
     compare_statuses();
+    compare_rollouts();
     compare_nodes();
     compare_loads();
     return std::move(complaints_);
@@ -55,17 +56,49 @@ class Comparison {
     desired_.insert(key);
     const auto record = durable_.instances.find(key);
     const auto status = statuses_.find(key);
+    if (is_absent(request.subject)) return compare_absent(record, status);
     if (record == durable_.instances.end() || record->second.phase == model::Phase::Cached) {
       return complain("{} is desired and not decided", to_string(key));
     }
     if (status == statuses_.end()) return complain("{} has no status", to_string(key));
     if (record->second.leaving) complain("{} is still leaving", to_string(key));
-    if (!request.version.empty() && record->second.version != request.version &&
-        !is_left_alone(record->second)) {
-      complain("{} is {}, not {}", to_string(key), record->second.version, request.version);
+    const std::string version = expected_version(request, key);
+    if (record->second.version != version && !is_left_alone(record->second)) {
+      complain("{} is {}, not {}", to_string(key), record->second.version, version);
     }
     if (record->second.phase == model::Phase::Waiting) return compare_waiting(status->second);
     compare_placed(record->second, status->second);
+  }
+
+  bool is_absent(const model::SubjectId& id) const {
+    const auto subject = durable_.subjects.find(id);
+    return subject != durable_.subjects.end() && !subject->second.present;
+  }
+
+  template <class Record, class Status>
+  void compare_absent(const Record& record, const Status& status) {
+    if (record == durable_.instances.end()) return;
+    if (record->second.phase == model::Phase::Erasing) return;
+    if (record->second.phase != model::Phase::Inactive || status == statuses_.end() ||
+        status->second.state != InstanceState::Inactive) {
+      complain("{} is not inactive, though its subject is gone", to_string(record->first));
+    }
+  }
+
+  // All old or all new: what has failed runs the old version again, all of it, unless what works
+  // shall be kept.
+  std::string expected_version(const model::RunRequest& request, const InstanceKey& key) const {
+    const auto rollout = durable_.rollouts.find({request.item, request.subject});
+    if (rollout == durable_.rollouts.end() || !rollout->second.failed) return request.version;
+    const bool whole = !rollout->second.allow_partial;
+    const bool is_back = whole || rollout->second.kept_back.contains(key.index);
+    return is_back ? rollout->second.from : request.version;
+  }
+
+  void compare_rollouts() {
+    for (const auto& [key, rollout] : durable_.rollouts) {
+      if (!rollout.failed) complain("the rollout of {} is under way", key.first.value());
+    }
   }
 
   // A pinned instance whose new version does not fit at its place stays as it is.

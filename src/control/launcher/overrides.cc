@@ -1,0 +1,81 @@
+#include "control/launcher/overrides.h"
+
+#include <algorithm>
+
+namespace berth::control {
+namespace {
+
+bool fits(const model::EnvEntry& entry, const model::InstanceKey& key) {
+  return (!entry.item || *entry.item == key.item) &&
+         (!entry.subject || *entry.subject == key.subject) &&
+         (!entry.index || *entry.index == key.index);
+}
+
+void store(Context& context, const std::string& name,
+           const std::optional<model::EnvOverride>& list) {
+  context.countdowns.overrides.erase(name);
+  if (!list) return context.state.erase_env_override(name);
+  context.state.put(*list);
+  if (next_expiry(*list, context.now) == kNever) return;
+  context.countdowns.overrides.emplace(name, context.now);
+  if (!context.countdowns.written_down) context.countdowns.written_down = context.now;
+}
+
+}  // namespace
+
+std::map<std::string, std::string> variables_of(const Durable& durable,
+                                                const model::InstanceKey& key) {
+  std::map<std::string, std::string> variables;
+  for (const auto& [name, override] : durable.env_overrides) {
+    for (const model::EnvEntry& entry : override.entries) {
+      if (!fits(entry, key)) continue;
+      for (const model::EnvVariable& variable : entry.variables) {
+        variables.insert_or_assign(variable.name, variable.value);
+      }
+    }
+  }
+  return variables;
+}
+
+void replace_override(Context& context, const std::string& name,
+                      std::optional<model::EnvOverride> list) {
+  const Durable& durable = context.state.durable();
+  std::map<model::InstanceKey, std::map<std::string, std::string>> before;
+  for (const auto& [key, record] : durable.instances) {
+    if (record.place) before.emplace(key, variables_of(durable, key));
+  }
+  store(context, name, list);
+  for (const auto& [key, variables] : before) {
+    if (variables_of(durable, key) == variables) continue;
+    context.mark(*context.state.find_instance(key));
+    context.dirty.other_variables.insert(key);
+  }
+}
+
+Time next_expiry(const model::EnvOverride& override, Time written) {
+  Time next = kNever;
+  for (const model::EnvEntry& entry : override.entries) {
+    for (const model::EnvVariable& variable : entry.variables) {
+      if (variable.expires) next = std::min(next, written + *variable.expires);
+    }
+  }
+  return next;
+}
+
+std::optional<model::EnvOverride> what_is_left(const model::EnvOverride& override,
+                                               Duration elapsed) {
+  model::EnvOverride left = override;
+  for (model::EnvEntry& entry : left.entries) {
+    std::erase_if(entry.variables, [&](const model::EnvVariable& variable) {
+      return variable.expires && *variable.expires <= elapsed;
+    });
+    for (model::EnvVariable& variable : entry.variables) {
+      if (variable.expires) *variable.expires -= elapsed;
+    }
+  }
+  std::erase_if(left.entries, [](const model::EnvEntry& entry) { return entry.variables.empty(); });
+  if (left.entries.empty()) return std::nullopt;
+  return left;
+}
+
+}  // namespace berth::control

@@ -1,0 +1,233 @@
+#include <gtest/gtest.h>
+
+#include "control/testing.h"
+
+namespace berth::control {
+namespace {
+
+using model::InstanceState;
+
+// Three instances of version 1 on one node.
+class Rollouts : public testing::Test {
+ protected:
+  Rollouts() {
+    driver.join("n1");
+    driver.apply({a_service("web"), a_deployment("d", {a_run("web").times(3)})});
+  }
+
+  static model::InstanceKey web(std::uint32_t index) { return key_of("web", index); }
+  CallId update(bool allow_partial = false) {
+    return driver.apply(
+        {a_service("web").version("2"), a_deployment("d", {a_run("web").times(3).version("2")})},
+        {}, allow_partial);
+  }
+  std::optional<Finished> finished(CallId call) const { return driver.reply_to<Finished>(call); }
+  FakeAgent& agent() { return driver.agent("n1"); }
+  // The versions that run, in the order of the indices.
+  std::string versions() {
+    std::string text;
+    for (const auto& [key, status] : agent().statuses) text += status.version;
+    return text;
+  }
+
+  Driver driver;
+};
+
+TEST_F(Rollouts, AreInstanceByInstance) {
+  agent().starts_slowly = true;
+  update();
+  EXPECT_EQ(versions(), "211");
+  driver.set("n1", web(0), InstanceState::Active);
+  EXPECT_EQ(versions(), "221");
+  driver.set("n1", web(1), InstanceState::Active);
+  EXPECT_EQ(versions(), "222");
+  EXPECT_TRUE(driver.noted(NoteKind::Updated, "instance/web/default/2"));
+}
+
+TEST_F(Rollouts, TakeNoLongerThanTheStartsOfTheInstances) {
+  const CallId call = update();
+  EXPECT_EQ(versions(), "222") << "in the very same moment, where starts take no time";
+  EXPECT_FALSE(finished(call)) << "without health checks they are watched for a while";
+  driver.advance(2s);
+  ASSERT_TRUE(finished(call));
+  EXPECT_EQ(finished(call)->statuses.size(), 3u);
+  EXPECT_TRUE(finished(call)->rolled_back.empty());
+  EXPECT_TRUE(driver.durable().rollouts.empty());
+  EXPECT_TRUE(driver.noted(NoteKind::RolloutDone, "request/web/default"));
+}
+
+TEST_F(Rollouts, AFailureTakesTheWholeRequestBackAndIsReported) {
+  agent().starts_slowly = true;
+  const CallId call = update();
+  driver.set("n1", web(0), InstanceState::Active);
+  agent().starts_slowly = false;
+  driver.set("n1", web(1), InstanceState::Failed, {"Unhealthy", "no answer"});
+  EXPECT_EQ(versions(), "111");
+  EXPECT_EQ(driver.status_of(web(0)), "active(RolledBack)");
+  EXPECT_TRUE(driver.noted(NoteKind::RolloutFailed, "instance/web/default/1"));
+  ASSERT_TRUE(finished(call));
+  ASSERT_EQ(finished(call)->rolled_back.size(), 1u);
+  EXPECT_EQ(finished(call)->rolled_back[0].failed->message,
+            "web/default/1 did not come up in version 2: no answer");
+  EXPECT_EQ(finished(call)->statuses.size(), 3u);
+  EXPECT_EQ(finished(call)->statuses.at(2).problem.reason, "RolledBack");
+}
+
+TEST_F(Rollouts, ACrashRightAfterTheStartIsAFailureToo) {
+  update();
+  agent().statuses.at(web(1)).restarts = 1;
+  driver.set("n1", web(1), InstanceState::Active);
+  EXPECT_EQ(versions(), "111");
+}
+
+TEST_F(Rollouts, ACrashLaterIsNot) {
+  update();
+  driver.advance(2s);
+  driver.set("n1", web(1), InstanceState::Failed, {"Exited", "late"});
+  EXPECT_EQ(versions(), "222");
+}
+
+TEST_F(Rollouts, WhatIsNotActiveInTimeHasFailedExactlyThen) {
+  agent().starts_slowly = true;
+  const CallId call = update();
+  driver.advance(300s - 1us);
+  EXPECT_EQ(versions(), "211");
+  agent().starts_slowly = false;
+  driver.advance(1us);
+  EXPECT_EQ(versions(), "111");
+  EXPECT_EQ(finished(call)->rolled_back.at(0).failed->reason, "NotActiveInTime");
+}
+
+TEST_F(Rollouts, WhatHasNoRoomInTheNewVersionIsNotEvenStopped) {
+  const CallId call = driver.apply({a_service("web").version("2").cpu(5000),
+                                    a_deployment("d", {a_run("web").times(3).version("2")})});
+  EXPECT_EQ(versions(), "111");
+  EXPECT_EQ(agent().starts.at(web(0)), 1);
+  EXPECT_EQ(finished(call)->rolled_back.at(0).failed->reason, "InsufficientCpu");
+}
+
+TEST_F(Rollouts, AllowPartialKeepsWhatWorks) {
+  agent().starts_slowly = true;
+  const CallId call = update(true);
+  driver.set("n1", web(0), InstanceState::Active);
+  agent().starts_slowly = false;
+  driver.set("n1", web(1), InstanceState::Failed, {"Unhealthy", "no answer"});
+  EXPECT_EQ(versions(), "212");
+  driver.advance(2s);
+  EXPECT_EQ(finished(call)->rolled_back.at(0).kept_back, std::set<std::uint32_t>{1});
+  EXPECT_EQ(driver.status_of(web(0)), "active");
+  EXPECT_EQ(driver.status_of(web(1)), "active(RolledBack)");
+}
+
+TEST_F(Rollouts, AskingAgainIsTryingAgain) {
+  agent().broken_versions = {"2"};
+  update();
+  ASSERT_EQ(versions(), "111");
+  driver.heartbeat("n1");
+  EXPECT_EQ(versions(), "111");
+  agent().broken_versions.clear();
+  update();
+  EXPECT_EQ(versions(), "222");
+  EXPECT_EQ(driver.status_of(web(0)), "active");
+}
+
+TEST_F(Rollouts, ACorrectedItemIsTriedAgain) {
+  agent().broken_versions = {"2"};
+  update();
+  agent().broken_versions.clear();
+  driver.apply({a_service("web").version("2").env("mode", "well")});
+  EXPECT_EQ(versions(), "222");
+}
+
+TEST_F(Rollouts, ANewRequestSupersedesAndGoesBackToWhatAllRanLast) {
+  agent().starts_slowly = true;
+  update();
+  driver.set("n1", web(0), InstanceState::Active);
+  driver.apply(
+      {a_service("web").version("3"), a_deployment("d", {a_run("web").times(3).version("3")})});
+  EXPECT_EQ(versions(), "321");
+  driver.set("n1", web(0), InstanceState::Failed, {"Exited", ""});
+  EXPECT_EQ(versions(), "111");
+}
+
+TEST_F(Rollouts, GoingBackByHandIsPossibleAtAnyTime) {
+  agent().starts_slowly = true;
+  update();
+  driver.set("n1", web(0), InstanceState::Active);
+  agent().starts_slowly = false;
+  driver.apply({a_deployment("d", {a_run("web").times(3).version("1")})});
+  EXPECT_EQ(versions(), "111");
+  driver.advance(2s);
+  EXPECT_TRUE(driver.durable().rollouts.empty());
+  EXPECT_EQ(driver.status_of(web(0)), "active");
+}
+
+TEST_F(Rollouts, GoOnAfterARestartOfTheController) {
+  agent().starts_slowly = true;
+  update();
+  driver.set("n1", web(0), InstanceState::Active);
+  driver.restart();
+  driver.connect("n1");
+  EXPECT_EQ(versions(), "221");
+  driver.set("n1", web(1), InstanceState::Failed, {"Exited", ""});
+  EXPECT_EQ(versions(), "111");
+}
+
+TEST_F(Rollouts, AFailureIsRememberedOverARestart) {
+  agent().broken_versions = {"2"};
+  update();
+  driver.restart();
+  driver.connect("n1");
+  EXPECT_EQ(versions(), "111");
+  EXPECT_EQ(driver.status_of(web(0)), "active(RolledBack)");
+}
+
+TEST_F(Rollouts, DoNotWaitForNodesThatAreAwayButUpdateThemWhenTheyAreBack) {
+  driver.join("n2");
+  driver.apply({a_deployment("d", {a_run("web").times(3), a_run("db").on("n2")}), a_service("db")});
+  driver.disconnect("n2");
+  driver.advance(2s);
+  const CallId call =
+      driver.apply({a_service("db").version("2"),
+                    a_deployment("d", {a_run("web").times(3), a_run("db").version("2").on("n2")})});
+  EXPECT_TRUE(finished(call));
+  EXPECT_EQ(driver.agent("n2").statuses.at(key_of("db")).version, "1");
+  driver.connect("n2");
+  EXPECT_EQ(driver.agent("n2").statuses.at(key_of("db")).version, "2");
+}
+
+TEST_F(Rollouts, TheOldVersionCannotBeDeletedWhileItMayBeNeeded) {
+  update();
+  ASSERT_EQ(versions(), "222");
+  EXPECT_EQ(driver.reply_to<Error>(driver.erase("Item", "web@1"))->code, Code::Conflict);
+  driver.advance(2s);
+  EXPECT_TRUE(driver.reply_to<Accepted>(driver.erase("Item", "web@1")));
+}
+
+TEST_F(Rollouts, MoveNobodyElse) {
+  driver.apply({a_service("db"), a_deployment("e", {a_run("db").times(2)})});
+  agent().broken_versions = {"2"};
+  update();
+  EXPECT_EQ(agent().starts.at(key_of("db", 0)), 1);
+  EXPECT_EQ(agent().starts.at(web(2)), 1) << "its turn never came";
+}
+
+TEST_F(Rollouts, ComponentsGoBackToo) {
+  driver.join("n2", a_node().with_firmware());
+  driver.apply({a_component("fw"), a_deployment("e", {a_run("fw").on_all_runtimes()})});
+  driver.agent("n2").broken_versions = {"2"};
+  driver.apply({a_component("fw").version("2"),
+                a_deployment("e", {a_run("fw").on_all_runtimes().version("2")})});
+  EXPECT_EQ(driver.agent("n2").statuses.at(key_of("fw")).version, "1");
+  EXPECT_EQ(driver.status_of(key_of("fw")), "active(RolledBack)");
+}
+
+TEST_F(Rollouts, EndWithTheRequest) {
+  agent().starts_slowly = true;
+  update();
+  driver.erase("Deployment", "d");
+  EXPECT_TRUE(driver.durable().rollouts.empty());
+}
+
+}  // namespace
+}  // namespace berth::control

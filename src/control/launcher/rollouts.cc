@@ -1,0 +1,112 @@
+#include "control/launcher/rollouts.h"
+
+#include <fmt/format.h>
+
+namespace berth::control {
+namespace {
+
+void mark_all(Context& context, const RequestKey& key) {
+  for (const model::InstanceRecord* record : records_of(context.state.durable(), key)) {
+    context.mark(*record);
+  }
+}
+
+bool has_turn(const Context& context, const RequestKey& key, const model::InstanceKey& instance) {
+  const auto rollout = context.rollouts.find(key);
+  return rollout != context.rollouts.end() && rollout->second.turns.contains(instance);
+}
+
+}  // namespace
+
+std::vector<const model::InstanceRecord*> records_of(const Durable& durable,
+                                                     const RequestKey& key) {
+  std::vector<const model::InstanceRecord*> records;
+  auto it = durable.instances.lower_bound({key.first, key.second, 0});
+  for (; it != durable.instances.end(); ++it) {
+    if (it->first.item != key.first || it->first.subject != key.second) break;
+    records.push_back(&it->second);
+  }
+  return records;
+}
+
+bool has_gone_back(const model::RolloutRecord& rollout, const model::InstanceKey& key) {
+  return is_over(rollout) || rollout.kept_back.contains(key.index);
+}
+
+bool has_failed(const model::RolloutRecord& rollout) {
+  return rollout.failed && rollout.from != rollout.to;
+}
+
+bool is_over(const model::RolloutRecord& rollout) {
+  return rollout.failed && !rollout.allow_partial;
+}
+
+const model::Problem* rolled_back_because(const Context& context, const model::InstanceKey& key) {
+  const auto& rollouts = context.state.durable().rollouts;
+  if (rollouts.empty()) return nullptr;
+  const auto rollout = rollouts.find({key.item, key.subject});
+  if (rollout == rollouts.end() || !has_failed(rollout->second)) return nullptr;
+  if (!has_gone_back(rollout->second, key)) return nullptr;
+  return &*rollout->second.failed;
+}
+
+bool is_at_rest(const Context& context, const RequestKey& key) {
+  const auto& records = context.state.durable().rollouts;
+  const auto record = records.find(key);
+  if (record == records.end() || is_over(record->second)) return true;
+  const auto rollout = context.rollouts.find(key);
+  return rollout != context.rollouts.end() && rollout->second.at_rest;
+}
+
+placement::Versions versions_of(const Context& context, const model::RolloutRecord& rollout) {
+  if (is_over(rollout)) return {.whole = rollout.from, .of = {}};
+  const Durable& durable = context.state.durable();
+  const RequestKey key{rollout.item, rollout.subject};
+  placement::Versions versions{.whole = rollout.to, .of = {}};
+  for (const std::uint32_t index : rollout.kept_back) versions.of.emplace(index, rollout.from);
+  for (const model::InstanceRecord* record : records_of(durable, key)) {
+    const bool waits_for_its_turn = record->place && !record->preinstalled &&
+                                    durable.items.contains({rollout.item, record->version}) &&
+                                    !has_turn(context, key, record->key);
+    if (waits_for_its_turn) versions.of.emplace(record->key.index, record->version);
+  }
+  return versions;
+}
+
+void look_at_rollout_again(Context& context, const model::InstanceKey& instance) {
+  const auto rollout = context.rollouts.find({instance.item, instance.subject});
+  if (rollout != context.rollouts.end()) rollout->second.look_again = true;
+}
+
+void give_up(Context& context, const RequestKey& key, const model::InstanceKey& instance,
+             const model::Problem& problem) {
+  model::RolloutRecord rollout = context.state.durable().rollouts.at(key);
+  rollout.failed = {
+      problem.reason,
+      fmt::format("{} did not come up in version {}: {}", model::to_string(instance), rollout.to,
+                  problem.message.empty() ? problem.reason : problem.message)};
+  if (rollout.allow_partial) rollout.kept_back.insert(instance.index);
+  context.state.put(rollout);
+  Rollout& under_way = context.rollouts[key];
+  under_way.trials.erase(instance);
+  under_way.turns.erase(instance);
+  under_way.look_again = true;
+  if (is_over(rollout)) context.rollouts.erase(key);
+  context.note(NoteKind::RolloutFailed, instance,
+               fmt::format("{}; {} goes back to version {}", rollout.failed->message,
+                           rollout.allow_partial ? "it" : "the whole request", rollout.from));
+  context.dirty.plan = true;
+  mark_all(context, key);
+}
+
+void try_again(Context& context, const RequestKey& key) {
+  const auto& rollouts = context.state.durable().rollouts;
+  const auto rollout = rollouts.find(key);
+  if (rollout == rollouts.end() || !rollout->second.failed) return;
+  context.state.erase_rollout(key);
+  context.rollouts.erase(key);
+  context.dirty.plan = true;
+  mark_all(context, key);
+}
+
+}  // namespace berth::control
