@@ -110,13 +110,35 @@ def build(preset: str, *targets: str):
     print(f"built {preset} in {time.monotonic() - start:.0f} s", flush=True)
 
 
+def telling_lines(suite: Suite, output: str) -> list[str]:
+    """Of a gtest program only what its failed tests printed; of any other all."""
+    lines = output.splitlines()
+    if suite.kind != "gtest":
+        return lines
+    kept, block = [], []
+    for line in lines:
+        block = [line] if line.startswith("[ RUN ") else [*block, line]
+        if line.startswith("[       OK ] "):
+            block = []
+        elif line.startswith("[  FAILED  ] "):
+            kept, block = kept + block, []
+    return kept + block  # the rest: what a program that died printed last
+
+
+def show_failure(outcome: Outcome):
+    lines = telling_lines(outcome.suite, outcome.output)
+    if len(lines) > 120:
+        lines = lines[:40] + [f"... {len(lines) - 120} lines left out ..."] + lines[-80:]
+    print("\n".join(lines), flush=True)
+
+
 def show(outcome: Outcome):
     verdict = "ok" if outcome.failed == 0 else "FAILED"
     seconds = "unchanged, passed before" if outcome.cached else f"{outcome.seconds:.1f} s"
     print(f"  {verdict:6} {outcome.suite.name:28} {outcome.passed:5} passed {outcome.failed:3} failed"
           f"  ({seconds})", flush=True)
     if outcome.failed:
-        print(outcome.output[-20000:], flush=True)
+        show_failure(outcome)
 
 
 def gtest_suites(preset: str) -> list[Suite]:
@@ -224,6 +246,9 @@ def main() -> int:
     passed = sum(outcome.passed for outcome in outcomes)
     failed = sum(outcome.failed for outcome in outcomes)
     broken = [outcome.suite.name for outcome in outcomes if outcome.failed]
+    for outcome in outcomes:
+        if outcome.failed:  # once more, where it is read first
+            print(f"\n{outcome.suite.name}:", *telling_lines(outcome.suite, outcome.output)[-30:], sep="\n")
     print(f"{time.monotonic() - start:.0f} s" + (f"; failed: {', '.join(broken)}" if broken else ""))
     print(f"{passed} passed, {failed} failed")
     return 1 if failed else 0
