@@ -142,7 +142,7 @@ Json relief_json(const v1::Accepted& accepted) {
   return list;
 }
 
-Json json_of(const std::vector<v1::RolledBack>& all) {
+Json rolled_back_json(const std::vector<v1::RolledBack>& all) {
   Json list = Json::array();
   for (const v1::RolledBack& one : all) {
     list.push_back({{"item", one.item()},
@@ -234,7 +234,7 @@ void print_end(const ChangeFlags& flags, const Progress& progress, Console& cons
     const Json answer{{"revision", progress.answer().revision()},
                       {"refused", progress.refused()},
                       {"timedOut", progress.timed_out()},
-                      {"rolledBack", json_of(progress.rolled_back())},
+                      {"rolledBack", rolled_back_json(progress.rolled_back())},
                       {"instances", list},
                       {"relief", relief_json(progress.answer())}};
     console.out << (flags.output == "json" ? json_text(answer) : yaml_text(answer));

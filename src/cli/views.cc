@@ -145,24 +145,33 @@ Table configs_table(const std::vector<const Struct*>& documents) {
 
 std::string or_any(std::string text) { return text.empty() ? "*" : text; }
 
-// "web/*/*: LEVEL=debug (59m)", one line per entry.
+std::vector<Struct> objects_of(const Struct& object, const std::string& name) {
+  std::vector<Struct> objects;
+  if (const auto* value = member_of(object, name)) {
+    for (const auto& entry : value->list_value().values()) objects.push_back(entry.struct_value());
+  }
+  return objects;
+}
+
+// "LEVEL=debug for 59m"
+std::string variable_text(const Struct& variable) {
+  const std::string expires = text_of(variable, "expires");
+  return fmt::format("{}={}{}{}", text_of(variable, "name"), text_of(variable, "value"),
+                     expires.empty() ? "" : " for ", expires);
+}
+
+// One line per entry.
 Table overrides_table(const std::vector<const Struct*>& documents) {
   Table table({{"ENVOVERRIDE"}, {"FOR"}, {"VARIABLES"}});
   for (const Struct* document : documents) {
-    const Json spec = json_of(*document).value("spec", Json::object());
-    for (const Json& entry : spec.value("entries", Json::array())) {
-      const std::string index =
-          entry.contains("index") ? std::to_string(entry["index"].get<int>()) : "*";
+    for (const Struct& entry : objects_of(spec_of(*document), "entries")) {
       std::vector<std::string> variables;
-      for (const Json& variable : entry.value("variables", Json::array())) {
-        const std::string expires = variable.value("expires", "");
-        variables.push_back(fmt::format("{}={}{}{}", variable.value("name", ""),
-                                        variable.value("value", ""), expires.empty() ? "" : " for ",
-                                        expires));
+      for (const Struct& variable : objects_of(entry, "variables")) {
+        variables.push_back(variable_text(variable));
       }
       table.add({{document_name(*document)},
-                 {fmt::format("{}/{}/{}", or_any(entry.value("item", "")),
-                              or_any(entry.value("subject", "")), index)},
+                 {fmt::format("{}/{}/{}", or_any(text_of(entry, "item")),
+                              or_any(text_of(entry, "subject")), or_any(text_of(entry, "index")))},
                  {fmt::format("{}", fmt::join(variables, ", "))}});
     }
   }
@@ -172,8 +181,9 @@ Table overrides_table(const std::vector<const Struct*>& documents) {
 Table subjects_table(const std::vector<const Struct*>& documents) {
   Table table({{"SUBJECT"}, {"PRESENT"}});
   for (const Struct* document : documents) {
-    const Json spec = json_of(*document).value("spec", Json::object());
-    const bool present = spec.value("present", true);
+    const Struct spec = spec_of(*document);
+    const auto* said = member_of(spec, "present");
+    const bool present = said == nullptr || said->bool_value();
     table.add({{document_name(*document)},
                {present ? "yes" : "no", present ? Tone::Good : Tone::Warning}});
   }

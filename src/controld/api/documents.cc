@@ -51,19 +51,18 @@ Asked asked_by(const model::Manifest& documents) {
 // order.
 class ApplyRun : public std::enable_shared_from_this<ApplyRun> {
  public:
-  ApplyRun(const Services& services, CallPtr call, const v1::ApplyRequest& request)
-      : services_(services),
-        call_(std::move(call)),
-        wait_(request.wait()),
-        allow_partial_(request.allow_partial()) {}
+  ApplyRun(const Services& services, CallPtr call, bool wait)
+      : services_(services), call_(std::move(call)), wait_(wait) {}
 
-  void start(std::vector<codec::SourceFile> files, std::optional<std::uint64_t> if_revision) {
+  void apply(const v1::ApplyRequest& request) {
+    const Terms terms{
+        request.has_if_revision() ? std::optional(request.if_revision()) : std::nullopt,
+        request.allow_partial()};
     look(
         services_, call_,
         [](const control::Controller& controller) { return outline_of(controller.durable()); },
-        [self = shared_from_this(), files = std::move(files), if_revision](model::Manifest stored) {
-          self->parse(files, stored, if_revision);
-        });
+        [self = shared_from_this(), files = files_of(request.files()),
+         terms](const model::Manifest& stored) { self->parse(files, stored, terms); });
   }
 
   void rebalance(control::RebalanceScope scope) {
@@ -75,8 +74,13 @@ class ApplyRun : public std::enable_shared_from_this<ApplyRun> {
   }
 
  private:
+  struct Terms {
+    std::optional<std::uint64_t> if_revision;
+    bool allow_partial = false;
+  };
+
   void parse(const std::vector<codec::SourceFile>& files, const model::Manifest& stored,
-             std::optional<std::uint64_t> if_revision) {
+             const Terms& terms) {
     codec::ParsedManifest parsed = codec::parse_manifests(files, stored);
     if (!parsed.ok()) return call_->fail(error_of(parsed));
     for (const auto& warning : parsed.diagnostics) warnings_.push_back(codec::to_string(warning));
@@ -84,7 +88,8 @@ class ApplyRun : public std::enable_shared_from_this<ApplyRun> {
     const auto documents = std::make_shared<model::Manifest>(std::move(parsed.documents));
     services_.loop.call(
         [&](control::CallId id) {
-          return control::ApplyCall{id, std::move(*documents), if_revision, allow_partial_};
+          return control::ApplyCall{id, std::move(*documents), terms.if_revision,
+                                    terms.allow_partial};
         },
         [self = shared_from_this()](const Loop::Answer& answer) { return self->take(answer); });
   }
@@ -144,7 +149,6 @@ class ApplyRun : public std::enable_shared_from_this<ApplyRun> {
   const Services& services_;
   const CallPtr call_;
   const bool wait_;
-  const bool allow_partial_;
   std::vector<std::string> warnings_;
   Asked asked_;
 };
@@ -247,9 +251,7 @@ Selected select(const control::Durable& durable, const std::string& kind, const 
 
 void apply(const Services& services, const v1::ApplyRequest& request, const CallPtr& call) {
   if (const auto trouble = services.loop.trouble()) return call->fail(refusal_for(*trouble));
-  std::make_shared<ApplyRun>(services, call, request)
-      ->start(files_of(request.files()),
-              request.has_if_revision() ? std::optional(request.if_revision()) : std::nullopt);
+  std::make_shared<ApplyRun>(services, call, request.wait())->apply(request);
 }
 
 void rebalance(const Services& services, const v1::RebalanceRequest& request, const CallPtr& call) {
