@@ -14,6 +14,7 @@
 #include <set>
 #include <utility>
 
+#include "network/announcement.h"
 #include "network/names.h"
 #include "network/uplink.h"
 #include "runtime/command.h"
@@ -45,11 +46,11 @@ constexpr Setting kRouterSettings[] = {
     {"ipv6/conf/default/disable_ipv6", "1"},
     {"bridge/bridge-nf-call-iptables", "0"},
 };
-// A newcomer says where it is, so that a moved one is found at once; programs without capabilities
-// may listen on any port, and ping: nobody else is there.
+// Programs without capabilities may listen on any port, and ping: nobody else is there.
 constexpr Setting kInstanceSettings[] = {
-    {"ipv4/conf/default/arp_notify", "1"},     {"ipv4/ip_unprivileged_port_start", "0"},
-    {"ipv4/ping_group_range", "0 2147483647"}, {"ipv6/conf/all/disable_ipv6", "1"},
+    {"ipv4/ip_unprivileged_port_start", "0"},
+    {"ipv4/ping_group_range", "0 2147483647"},
+    {"ipv6/conf/all/disable_ipv6", "1"},
     {"ipv6/conf/default/disable_ipv6", "1"},
 };
 
@@ -220,8 +221,8 @@ model::Ipv4 HostNetwork::address() const {
 void HostNetwork::apply(const model::NodeNetwork& network) {
   {
     const std::lock_guard lock(told_mutex_);
-    if (told_ == network) return;
     told_ = network;
+    must_announce_ = true;
   }
   changed_.notify_all();
   ::eventfd_write(wake_.get(), 1);
@@ -262,6 +263,19 @@ void HostNetwork::realise() {
   }
   is_realised_ = !problems_.any();
   log_changes(before);
+}
+
+// Somebody has come or gone. An instance that has moved here was seen elsewhere before, and as long
+// as it ran there, too; who says nothing by itself would not be found.
+void HostNetwork::announce_instances() {
+  {
+    const std::lock_guard lock(told_mutex_);
+    if (!std::exchange(must_announce_, false)) return;
+  }
+  for (const std::string& name : NetworkNamespace::names(instance_namespace_prefix(tag_))) {
+    const auto inside = NetworkNamespace::open(name);
+    if (inside) static_cast<void>(inside->run([] { return announce(kInstanceDevice); }));
+  }
 }
 
 Result<void> HostNetwork::ensure_network(const model::ProviderNetwork& network) {
@@ -375,6 +389,7 @@ void HostNetwork::keep() {
       if (is_stopping()) return;
       parts_.outer = outer;
       realise();
+      announce_instances();
       if (problems_.any()) wait = kRetryMs;
       sources[1].fd = problems_.names.empty() ? name_server_.handle() : -1;
     }
@@ -442,10 +457,10 @@ Result<void> HostNetwork::join(const std::string& name, const model::InstanceKey
   const auto loopback = TRY(links.find("lo"));
   if (!inner || !loopback) return not_found("a device of the instance is gone again");
   TRY(links.set_up(loopback->index));
-  // The address comes first: with the device it is made known to the neighbours.
   TRY(links.ensure_address(inner->index, network.address, in.subnet.prefix));
   TRY(links.set_up(inner->index));
-  return links.ensure_default_route(in.node_address);
+  TRY(links.ensure_default_route(in.node_address));
+  return inside.run([] { return announce(kInstanceDevice); });
 }
 
 void HostNetwork::release(const model::InstanceKey& key) {

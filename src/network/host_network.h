@@ -92,6 +92,7 @@ class HostNetwork final : public runtime::InstanceNetworks {
   void take_told();
   void sweep();
   void realise();
+  void announce_instances();
   Result<void> ensure_network(const model::ProviderNetwork& network);
   Result<void> remove_others();
   Result<void> ensure_firewall();
@@ -109,6 +110,7 @@ class HostNetwork final : public runtime::InstanceNetworks {
   mutable std::mutex told_mutex_;  // held for a moment only
   std::condition_variable changed_;
   std::optional<model::NodeNetwork> told_;
+  bool must_announce_ = false;
   bool stopping_ = false;
 
   mutable std::mutex mutex_;  // of all the rest; held while something is done
