@@ -51,7 +51,8 @@ TEST(Performer, NothingWaitsForAComponentThatIsBeingInstalledNotEvenTheEndOfTheA
   runtimes.push_back(std::make_unique<OrderedRuntime>(
       [](runtime::RunListener&) { return std::make_unique<SlowComponents>(); }, ignore));
   const CheckHealth no_checks = [](const agent::CheckHealth&) { return agent::HealthChecked{}; };
-  Performer performer(runtimes, no_checks, ignore, 1);
+  const EraseData nothing_to_erase = [](const model::InstanceKey&) { return Result<void>{}; };
+  Performer performer(runtimes, no_checks, nothing_to_erase, ignore, 1);
   model::InstanceSpec component = a_spec("os");
   component.runtime = model::RuntimeId("rootfs");
   performer.perform(agent::Start{component, {}});

@@ -17,11 +17,10 @@ class FullDisk(SystemTest):
 
     def fill(self, directory: Path):
         filler = directory / "filler"
-        with open(filler, "wb") as file:
+        with open(filler, "wb", buffering=0) as file:  # what is buffered would fail when it is closed
             try:
                 while True:
                     file.write(b"\0" * 65536)
-                    file.flush()
             except OSError:
                 pass
         with open(filler, "ab", buffering=0) as file:
