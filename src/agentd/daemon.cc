@@ -304,7 +304,7 @@ std::vector<model::PartitionUsage> Daemon::partitions() const {
     }
   };
   const bool is_one = node_.partitions.same_partition;
-  add(is_one ? "storage+state" : "storage", storage_base(config_.state_dir), config_.storage,
+  add(is_one ? "storage-and-state" : "storage", storage_base(config_.state_dir), config_.storage,
       in_storage);
   if (!is_one) add("state", state_base(config_.state_dir), config_.state, in_state);
   return all;

@@ -5,6 +5,7 @@
 #include <future>
 
 #include "agentd/testing/fakes.h"
+#include "codec/wire.h"
 
 namespace berth::agentd {
 namespace {
@@ -169,6 +170,17 @@ TEST_F(DaemonTest, UsageTravelsWithHeartbeats) {
     return !report.full() && report.instances_size() == 0 && report.node().empty() &&
            report.usage().ram() > (1 << 20);  // the instance and the agent itself
   }));
+}
+
+TEST_F(DaemonTest, WhatIsMeasuredOfTheNodeCanBeReadByTheOtherEnd) {
+  const RunningAgent agent(machine_, store_, &server_);
+  std::optional<Result<model::Report>> read;
+  ASSERT_TRUE(server_.wait_for([&](const v1::FromAgent& message) {
+    if (message.report().measurement().partitions().empty()) return false;
+    read = codec::from_wire(message.report());
+    return true;
+  }));
+  EXPECT_TRUE(*read) << read->error().message;
 }
 
 TEST_F(DaemonTest, AllInstancesAreStoppedAtTheEndIfThatIsWanted) {
