@@ -88,6 +88,7 @@ class Unit:
         self.socket = directory / "berthd.sock"
         self.control_dir = directory / "control"
         self.control = None
+        self.endpoints: dict[str, str] = {}
         self.agents: dict[str, Daemon] = {}
         directory.mkdir(parents=True, exist_ok=True)
         directory.chmod(0o711)  # instances have users of their own
@@ -118,9 +119,9 @@ class Unit:
     def start_control(self, *flags: str, host: str = "127.0.0.1", wrapper: list[str] | None = None) -> Daemon:
         self.control_dir.mkdir(exist_ok=True)
         endpoints = self.control_dir / "endpoints.json"
-        known = json.loads(endpoints.read_text()) if endpoints.exists() else {}
         endpoints.unlink(missing_ok=True)
         # The second time the same ports: agents know where to find it.
+        known = self.endpoints
         command = [self.bin / "berthd", "--state-dir", self.control_dir, "--socket", self.socket,
                    "--listen-grpc", known.get("grpc", f"{host}:0"),
                    "--listen-https", known.get("https", f"{host}:0"), *flags]

@@ -5,6 +5,7 @@ import sqlite3
 import subprocess
 import tempfile
 import unittest
+from contextlib import closing
 from pathlib import Path
 
 from harness import IS_ROOT, SystemTest, deployment, item, main, wait_until
@@ -89,7 +90,8 @@ class States(SystemTest):
         self.run_on_n1(program(WRITING_ONCE))
         wait_until(self.is_kept, "a report of the state")
         self.unit.control.stop()
-        with sqlite3.connect(self.unit.control_dir / "berthd.db") as store:
+        # Closed at the end, and committed: a store belongs to one process at a time.
+        with closing(sqlite3.connect(self.unit.control_dir / "berthd.db")) as store, store:
             rows = store.execute("SELECT key, value FROM entries WHERE CAST(key AS TEXT) LIKE 'states/%'")
             ((key, value),) = rows.fetchall()
             damaged = bytes(value).replace(b"a text", b"A TEXT")
@@ -144,7 +146,8 @@ class Quotas(SystemTest):
 
     def end(self):
         super().end()
-        subprocess.run(["umount", self.mounted], check=False)
+        if self.mounted.is_mount():
+            subprocess.run(["umount", self.mounted], check=False)
         if self.mounted.exists():
             self.mounted.rmdir()
 
