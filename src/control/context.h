@@ -83,7 +83,7 @@ struct Rebalancing {
   std::deque<RebalanceCall> queue;
   std::optional<Rebalance> now;      // to be planned in this step
   std::optional<std::uint64_t> run;  // whose moves are on their way
-  Time not_before{};                 // of the next one
+  Time not_before = Time::min();     // of the next one
 };
 
 // What the passes must look at in this step.

@@ -94,6 +94,36 @@ class Networks(SystemTest):
         self.assertNotEqual(self.fetch("stranger", "http://server:8080/hosts").returncode, 0)
         self.assertGreater(self.refused("n3"), before)
 
+    def test_what_moves_is_reached_again_by_the_same_name_on_the_allowed_port_only(self):
+        serve = "busybox httpd -p 8081 -h /etc; exec busybox httpd -f -p 8080 -h /etc"
+        applied = self.apply(
+            container("b", "acme", serve, ports=["8080/tcp", "8081/tcp"],
+                      health={"http": {"port": 8080, "path": "/hosts"}, "period": "1s"}),
+            container("a", "other", allowedConnections=["b/8080/tcp"]),
+            deployment("d", {"item": "b", "nodes": ["n1", "n2"]}, {"item": "a", "nodes": ["n3"]}))
+        self.assertEqual(applied.returncode, 0, applied.stdout + applied.stderr)
+        before = self.instance("b")
+        self.check_reachable(before)
+        refused = self.refused("n3")
+        self.assertNotEqual(self.fetch("a", "http://b:8081/hosts").returncode, 0)
+        self.assertGreater(self.refused("n3"), refused)
+        drained = self.unit.berth("drain", before["node"], "--deadline", "60s")
+        self.assertEqual(drained.returncode, 0, drained.stdout + drained.stderr)
+        after = self.instance("b")
+        self.assertEqual({before["node"], after["node"]}, {"n1", "n2"})
+        self.assertEqual(after["address"], before["address"])
+        self.check_reachable(after)
+
+    def check_reachable(self, server: dict):
+        fetched = self.fetch("a", "http://b:8080/hosts")
+        self.assertIn("localhost", fetched.stdout, fetched.stderr)
+        shown = self.unit.berth("exec", "b", "--", "busybox", "ip", "-4", "-o", "address", "show", "dev", "eth0")
+        self.assertIn(f" {server['address']}/", shown.stdout, shown.stderr)
+
+    def instance(self, item_name: str) -> dict:
+        (found,) = [one for one in self.unit.instances() if one["item"] == item_name]
+        return found
+
     def test_a_connection_lives_through_restarts_of_both_agents(self):
         applied = self.apply(
             container("source", "acme", "while :; do date; sleep 0.1; done | nc -l -p 9000", ports=["9000/tcp"],

@@ -41,6 +41,16 @@ auto order_of(const AllowedFlow& flow) {
 
 bool comes_before(const AllowedFlow& a, const AllowedFlow& b) { return order_of(a) < order_of(b); }
 
+// What the node reports of the instance is what it was told, and that needs no network.
+bool runs_without_network(const ObservedNode& node, const model::InstanceKey& key) {
+  const auto told = node.told.find(key);
+  const auto reported = node.reported.find(key);
+  if (told == node.told.end() || reported == node.reported.end()) return false;
+  const Told& what = told->second.what;
+  return !what.network && reported->second.version == what.version &&
+         reported->second.runtime == what.runtime;
+}
+
 class Topology {
  public:
   Topology(Context& context, const std::set<model::InstanceKey>& keys)
@@ -97,10 +107,14 @@ class Topology {
     const auto add_if_present = [&](const model::NodeId& node) {
       if (is_present(context_, node, key)) add(node);
     };
+    const auto add_if_joined = [&](const model::NodeId& node) {
+      const ObservedNode* observed = context_.find_node(node);
+      if (observed != nullptr && !runs_without_network(*observed, key)) add_if_present(node);
+    };
     if (const auto* record = context_.state.find_instance(key)) {
       if (record->place) {
         const bool can_start = shown_item(key) != nullptr && !networks_.troubled.contains(key);
-        can_start ? add(record->place->node) : add_if_present(record->place->node);
+        can_start ? add(record->place->node) : add_if_joined(record->place->node);
       }
       if (record->leaving) add(record->leaving->place.node);
     }

@@ -119,6 +119,7 @@ class Comparison {
     const auto item = durable_.items.find({record.key.item, record.version});
     if (item == durable_.items.end()) return complain("{} has no item", name);
     if (has_ended(item->second.restart.mode, status)) return;
+    if (is_broken(item->second)) return;  // asked for so from the start: there is no way back
     if (lifetime(item->second)) complain("{} is not done yet", name);
     if (status.state != InstanceState::Active || status.unverified) {
       complain("{} is shown {}{} {}", name, to_string(status.state),
@@ -172,6 +173,11 @@ class Comparison {
         }
       }
     }
+    for (const auto& [id, node] : world_.controller()->nodes()) {
+      for (const auto& [key, status] : node.reported) {
+        if (status.stopping) complain("{} is stopping on {}", to_string(key), id.value());
+      }
+    }
     for (const auto& [key, node] : running_) {
       if (!found.contains({key, node}))
         complain("{} does not run on {}", to_string(key), node.value());
@@ -218,8 +224,9 @@ class ConvergenceChecker : public Checker {
     if (at_rest_ && !effects.writes.empty()) violate(node.value() + " writes at rest");
   }
   void acting(const model::NodeId& node, const agent::Action& action) override {
-    const bool changes_runs =
-        std::holds_alternative<agent::Start>(action) || std::holds_alternative<agent::Stop>(action);
+    const auto* start = std::get_if<agent::Start>(&action);
+    const bool changes_runs = (start != nullptr && !is_broken(start->spec.item)) ||
+                              std::holds_alternative<agent::Stop>(action);
     if (at_rest_ && changes_runs) violate(node.value() + " starts or stops at rest");
   }
   void rested() override {

@@ -4,6 +4,7 @@
 #include <map>
 
 #include "control/controller.h"
+#include "control/launcher/overrides.h"
 #include "sim/checkers/checkers.h"
 #include "sim/checkers/commanded.h"
 #include "sim/world.h"
@@ -77,7 +78,14 @@ class NeedlessStopChecker : public Checker {
     const auto item = durable.items.find({spec.key.item, record.version});
     return record.place == model::Place{node, spec.runtime} && record.image == spec.image &&
            record.version == spec.item.version && record.uid == spec.uid &&
-           item != durable.items.end() && item->second == spec.item;
+           item != durable.items.end() && with_overrides(item->second, spec.key) == spec.item;
+  }
+
+  model::Item with_overrides(model::Item item, const model::InstanceKey& key) const {
+    for (const auto& [name, value] : control::variables_of(world_.controller()->durable(), key)) {
+      item.env.insert_or_assign(name, value);
+    }
+    return item;
   }
 
   const World& world_;
