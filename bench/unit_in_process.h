@@ -19,7 +19,8 @@ namespace berth::bench {
 // reports; what they need for it is not counted. Virtual time.
 class UnitInProcess {
  public:
-  // In seconds.
+  // In seconds: of this thread's processor, so that other programs are not in the figures, but on
+  // the wall where the disk is waited for.
   struct Spent {
     double deciding = 0;  // Controller::step
     double storing = 0;   // encoding of records, and the transactions
