@@ -63,7 +63,11 @@ class Intake {
     node_.asked_for_full.reset();
     take_acted();
     take_info();
-    for (const model::ReportedStatus& status : report_.instances) take_status(status);
+    for (const model::ReportedStatus& status : report_.instances) {
+      take_status(status);
+      // What it runs of its own accord may have to be stopped, or adopted by now.
+      if (!node_.told.contains(status.key)) mark_wanted(status.key);
+    }
     take_states();
     for (const model::InstanceKey& key : not_listed()) drop_status(key);
     tell_again();
