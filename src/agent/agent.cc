@@ -48,10 +48,11 @@ Effects Agent::step(Time now, std::span<const Event> batch) {
   Effects effects;
   const Context context{now, config_, effects};
   const bool was_awaited = runtimes_.is_awaited();
+  apply_network(context);  // of an earlier life
   for (const Event& event : batch) {
     std::visit([&](const auto& fact) { record(context, fact); }, event);
   }
-  apply_network(context);
+  apply_network(context);  // of a command that has come
   const bool given_up = runtimes_.ask_again(context);
   if (given_up || (was_awaited && !runtimes_.is_awaited())) touch_all_waiting();
   for (const model::InstanceKey& key : alarms_.take_due(now)) touched_.insert(key);

@@ -37,7 +37,8 @@ class FakeRuntimes {
 
   // An order by the agent.
   void order(Time now, const Action& action) {
-    const bool is_for_a_runtime = !std::holds_alternative<ApplyNetwork>(action);
+    const bool is_for_a_runtime = !std::holds_alternative<ApplyNetwork>(action) &&
+                                  !std::holds_alternative<EraseData>(action);
     if (!is_for_a_runtime || is_hit(50'000)) return;
     enqueue(orders_, now, runtime_of(action), action);
   }
@@ -178,6 +179,7 @@ class FakeRuntimes {
     say(now, stop.runtime, Exited{stop.key, stop.run, 0});
   }
   static void perform(Time, const ApplyNetwork&) {}
+  static void perform(Time, const EraseData&) {}
 
   void perform(Time now, const CheckHealth& check) {
     if (!alive_.contains({check.spec.key, check.run})) return;

@@ -15,7 +15,7 @@ bool has_moved(std::int64_t told, std::int64_t now, std::int64_t flicker) {
   return change > flicker && change > told / 10;
 }
 
-constexpr std::int64_t kDmipsFlicker = 20;
+constexpr std::int64_t kDmipsFlicker = 5;
 constexpr std::int64_t kRamFlicker = 1 << 20;
 constexpr std::int64_t kDiskFlicker = 64 << 10;
 constexpr std::int64_t kPartitionFlicker = 16 << 20;

@@ -60,10 +60,10 @@ TEST(DocumentErrors, SayWhatADocumentIs) {
                           "got text"));
   EXPECT_THAT(errors_of("kind: Nod\n"),
               ElementsAre("f:1:7: error: kind: \"Nod\" is no kind of document (Item, Deployment, "
-                          "NodeConfig, Node). Did you mean \"Node\"?"));
+                          "NodeConfig, Node, EnvOverride, Subject). Did you mean \"Node\"?"));
   EXPECT_THAT(errors_of("kind: [Node]\n"),
               ElementsAre("f:1:7: error: kind: \"\" is no kind of document (Item, Deployment, "
-                          "NodeConfig, Node)."));
+                          "NodeConfig, Node, EnvOverride, Subject)."));
   EXPECT_THAT(errors_of("apiVersion: v1\nkind: Node\nmetadata: {name: a}\nspec: {}\n"),
               ElementsAre("f:1:13: error: apiVersion: must be berth/v1, not \"v1\""));
 }
@@ -306,9 +306,10 @@ TEST(ErrorsOfAllTogether, AreToldBesideThoseOfOneDocument) {
 }
 
 TEST(ErrorsOfAllTogether, WaitUntilEveryDocumentCanBeIdentified) {
-  EXPECT_THAT(errors_of_files({{"one", kDeployment}, {"two", "kind: Itme"}}),
-              ElementsAre("two:1:7: error: kind: \"Itme\" is no kind of document (Item, "
-                          "Deployment, NodeConfig, Node). Did you mean \"Item\"?"));
+  EXPECT_THAT(
+      errors_of_files({{"one", kDeployment}, {"two", "kind: Itme"}}),
+      ElementsAre("two:1:7: error: kind: \"Itme\" is no kind of document (Item, "
+                  "Deployment, NodeConfig, Node, EnvOverride, Subject). Did you mean \"Item\"?"));
 }
 
 TEST(ErrorsOfAllTogether, AreNotInventedForWhatCouldNotBeRead) {

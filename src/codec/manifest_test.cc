@@ -217,6 +217,8 @@ void make_valid(model::Node& node) {
     node.running[i].key.index = static_cast<std::uint32_t>(i);
   }
 }
+void make_valid(model::EnvOverride&) {}
+void make_valid(model::Subject&) {}
 
 template <class D>
 class Documents : public testing::Test {};

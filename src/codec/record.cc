@@ -25,11 +25,10 @@ Result<T> read_line(std::string_view bytes) {
                fmt::format("{}{}{}", note.path, note.path.empty() ? "" : ": ", note.what)};
 }
 
-// Cuts off the text before the next end of a line; all of it if there is none.
+// Cuts off the next line, with its end; nothing if there is none.
 std::string_view take_line(std::string_view& bytes) {
-  const std::size_t end = bytes.find('\n');
-  const std::string_view line = bytes.substr(0, end);
-  bytes.remove_prefix(std::min(line.size() + 1, bytes.size()));
+  const std::string_view line = bytes.substr(0, bytes.find('\n') + 1);
+  bytes.remove_prefix(line.size());
   return line;
 }
 
@@ -61,7 +60,7 @@ template <>
 Result<model::StateRecord> decode_record(std::string_view bytes) {
   model::StateRecord record = TRY(read_line<model::StateRecord>(take_line(bytes)));
   const std::string_view size = take_line(bytes);
-  if (size != std::to_string(bytes.size())) {
+  if (size != std::to_string(bytes.size()) + "\n") {
     return Error{Code::Damaged, "the state has not the size that it should have"};
   }
   record.state.content = bytes;

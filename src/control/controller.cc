@@ -67,9 +67,9 @@ Effects Controller::step(Time now, std::span<const Event> batch) {
   mark_edited_items();
   if (context_.config.walk == Walk::Everything) mark_everything();
   nodes_pass(context_);
+  expiry_pass(context_);
   adoption_pass(context_);
   drain_pass(context_);
-  expiry_pass(context_);
   thresholds_pass(context_);
   rebalance_pass(context_);
   rollout_pass(context_);

@@ -8,6 +8,8 @@ namespace berth::control {
 
 // Reachability of nodes by the clocks, and the settling after a start.
 void nodes_pass(Context& context);
+// What is no longer kept: cached instances whose time is over, and their data.
+void expiry_pass(Context& context);
 // Components that were there before us become part of the cluster.
 void adoption_pass(Context& context);
 // Drains whose deadline has passed.
@@ -16,8 +18,6 @@ void drain_pass(Context& context);
 void thresholds_pass(Context& context);
 // Whether a rebalance is due.
 void rebalance_pass(Context& context);
-// What is no longer kept: cached instances whose time is over, and their data.
-void expiry_pass(Context& context);
 // Changes of version, instance by instance: whose turn it is, then the launcher pass, until both
 // are done.
 void rollout_pass(Context& context);

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <string_view>
 
 #include "runtime/run_directory.h"
@@ -41,7 +42,9 @@ std::string instance_namespace_prefix(const std::string& tag) {
 }
 
 std::string instance_namespace(const std::string& tag, const model::InstanceKey& key) {
-  return instance_namespace_prefix(tag) + runtime::file_name_of(key);
+  std::string name = runtime::file_name_of(key);
+  std::ranges::replace(name, ',', '+');  // runc takes a comma for the end of the path
+  return instance_namespace_prefix(tag) + name;
 }
 
 std::string host_device(const std::string& tag) { return kHostDevicePrefix + tag; }

@@ -27,6 +27,11 @@ TEST(NetworkNames, DevicesFitIntoWhatTheKernelTakes) {
   EXPECT_LE(host_device("0123abcd").size(), 15u);
 }
 
+TEST(NetworkNames, NamespacesHaveNamesThatRuncTakes) {
+  const model::InstanceKey key{model::ItemId("web"), model::SubjectId("car"), 7};
+  EXPECT_EQ(instance_namespace("0123abcd", key), "berth-0123abcd-web+car+7");
+}
+
 TEST(NetworkNames, InstancesHaveDevicesOfTheirOwn) {
   std::set<std::string> devices;
   for (std::uint32_t i = 0; i < 1000; ++i) {

@@ -96,7 +96,8 @@ TEST(SameTrace, FindsADelayThatTheSeedKnowsNothingOf) {
 }
 
 TEST(StateChecker, FindsStatesThatWereLeftBehind) {
-  EXPECT_THAT(violated_checkers({Sabotage::LoseStates, {}}), Contains("state"));
+  EXPECT_THAT(violated_checkers({Sabotage::LoseStates, {Fault::Crash, Fault::Partition}, 20}),
+              Contains("state"));
 }
 
 }  // namespace

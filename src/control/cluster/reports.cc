@@ -89,8 +89,13 @@ class Intake {
       in_flight.erase(in_flight.begin());
       context_.dirty.statuses.insert(key);
       confirm_stop(key);
-      confirm_erased(key);
+      acted_on_.push_back(key);
     }
+  }
+
+  // After all that is listed: what is being erased may be listed for the first time.
+  void confirm_erasures() {
+    for (const model::InstanceKey& key : acted_on_) confirm_erased(key);
   }
 
   // A full report is the whole truth: what was measured before a reboot is over.
@@ -258,6 +263,7 @@ class Intake {
   const model::NodeId& id_;
   ObservedNode& node_;
   const model::Report& report_;
+  std::vector<model::InstanceKey> acted_on_;
 };
 
 void ask_for_full(Context& context, const model::NodeId& id, ObservedNode& node) {
@@ -294,6 +300,7 @@ void take(Context& context, const model::NodeId& id, ObservedNode& node,
   if (verdict == Verdict::Full) intake.take_full();
   if (verdict == Verdict::Next) intake.take_partial();
   if (verdict == Verdict::Known) intake.take_acted();
+  intake.confirm_erasures();
   intake.take_usage();
   context.dirty.loads.insert(id);
   if (system_usage_of(node) != system_usage) {

@@ -109,7 +109,7 @@ class Orderly {
     GateAnswer answer = ask_gate(context_, id_, newcomers_);
     std::size_t state_bytes = 0;
     for (const model::InstanceKey& key : answer.admitted) {
-      const auto state = state_for(context_, id_, key);
+      const auto state = state_for(context_, id_, key, newcomers_.at(key));
       const std::size_t more = state ? state->content.size() : 0;
       if (state_bytes > 0 && state_bytes + more > kStateBytesMax) {
         answer.held_back.insert(key);
@@ -203,10 +203,12 @@ std::vector<Letter> write_letters(Context& context) {
 }
 
 void add_states(const Context& context, const model::NodeId& id, model::Command& command) {
+  const ObservedNode& node = *context.find_node(id);
   for (const model::InstanceSpec& spec : command.run) {
-    if (auto state = state_for(context, id, spec.key)) command.states.push_back(*std::move(state));
+    auto state = state_for(context, id, spec.key, node.told.at(spec.key).what);
+    if (state) command.states.push_back(*std::move(state));
   }
-  for (const auto& [key, digest] : context.find_node(id)->states_heard) {
+  for (const auto& [key, digest] : node.states_heard) {
     command.states.push_back({.key = key, .digest = digest});
   }
 }

@@ -40,6 +40,9 @@ void forget_data(Context& context, const model::NodeId& node, const model::Insta
   record.data_on.erase(node);
   if (record.data_on.empty()) return finish_erasing(context, record);
   context.put(record);
+  // Somebody waits for it, and is told where the rest is.
+  const auto observed = context.instances.find(key);
+  if (observed != context.instances.end() && observed->second.refusal) context.dirty.plan = true;
 }
 
 void delete_due(Context& context) {

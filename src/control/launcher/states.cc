@@ -10,6 +10,13 @@ bool is_up_on(const ObservedNode& node, const model::InstanceKey& key) {
   return status != node.reported.end() && !status->second.stopping;
 }
 
+// What is up there has begun, and goes on from what it has; unless it is started anew.
+bool goes_on(const ObservedNode& node, const model::InstanceKey& key, const Told& what) {
+  if (!is_up_on(node, key)) return false;
+  const model::ReportedStatus& status = node.reported.at(key);
+  return status.version == what.version && status.runtime == what.runtime;
+}
+
 // While nothing is kept, whoever runs it may begin, but not the one that has been replaced.
 bool may_begin(const Context& context, const model::NodeId& id,
                const model::InstanceRecord& record) {
@@ -67,12 +74,11 @@ void forget_states_on(Context& context, const model::NodeId& node) {
 }
 
 std::optional<model::SavedState> state_for(const Context& context, const model::NodeId& node,
-                                           const model::InstanceKey& key) {
+                                           const model::InstanceKey& key, const Told& what) {
   const auto* kept = context.state.find_state(key);
   if (kept == nullptr || kept->node == node) return std::nullopt;
   const ObservedNode& target = *context.find_node(node);
-  // One that is up there has begun, and goes on from what it has.
-  if (target.info.partitions.unit_wide || is_up_on(target, key)) return std::nullopt;
+  if (target.info.partitions.unit_wide || goes_on(target, key, what)) return std::nullopt;
   return kept->state;
 }
 

@@ -18,8 +18,8 @@ void pass_state_on(Context& context, const model::InstanceRecord& record);
 // A node that has never carried out a command has nothing of what it once had.
 void forget_states_on(Context& context, const model::NodeId& node);
 
-// What a node must be given before it starts the instance; nullopt: nothing.
+// What a node must be given before it starts the instance as told; nullopt: nothing.
 std::optional<model::SavedState> state_for(const Context& context, const model::NodeId& node,
-                                           const model::InstanceKey& key);
+                                           const model::InstanceKey& key, const Told& what);
 
 }  // namespace berth::control

@@ -122,6 +122,18 @@ TEST_F(TravellingStates, ALostCommandIsRepeatedWithTheState) {
   EXPECT_EQ(handed("n2"), "one");
 }
 
+TEST_F(TravellingStates, WhatIsStartedAnewInAnotherVersionIsHandedTheStateAgain) {
+  driver.agent("n2").starts_slowly = true;
+  save("n1", "one");
+  label("n2");
+  save("n1", "two");
+  driver.agent("n2").handed.clear();
+  driver.apply({a_service("web").version("2"),
+                a_deployment("d", {a_run("web").version("2").label("here")})});
+  ASSERT_EQ(driver.agent("n2").statuses.at(kWeb).version, "2");
+  EXPECT_EQ(handed("n2"), "two");
+}
+
 TEST_F(TravellingStates, SurvivesARestartOfTheController) {
   save("n1", "one");
   driver.restart();

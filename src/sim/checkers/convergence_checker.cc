@@ -30,6 +30,7 @@ class Comparison {
     }
     compare_statuses();
     compare_rollouts();
+    compare_overrides();
     compare_nodes();
     compare_loads();
     return std::move(complaints_);
@@ -98,6 +99,16 @@ class Comparison {
   void compare_rollouts() {
     for (const auto& [key, rollout] : durable_.rollouts) {
       if (!rollout.failed) complain("the rollout of {} is under way", key.first.value());
+    }
+  }
+
+  void compare_overrides() {
+    for (const auto& [name, override] : durable_.env_overrides) {
+      for (const model::EnvEntry& entry : override.entries) {
+        const bool expires = std::ranges::any_of(
+            entry.variables, [](const auto& variable) { return variable.expires.has_value(); });
+        if (expires) complain("override {} has yet to expire", name);
+      }
     }
   }
 

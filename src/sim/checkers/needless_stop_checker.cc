@@ -78,6 +78,7 @@ class NeedlessStopChecker : public Checker {
     const auto item = durable.items.find({spec.key.item, record.version});
     return record.place == model::Place{node, spec.runtime} && record.image == spec.image &&
            record.version == spec.item.version && record.uid == spec.uid &&
+           (!spec.network || spec.network->address == record.address) &&
            item != durable.items.end() && with_overrides(item->second, spec.key) == spec.item;
   }
 
