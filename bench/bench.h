@@ -23,11 +23,16 @@ struct Benchmark {
 
 const std::vector<Benchmark>& all_benchmarks();
 
-// Seconds per call, the best of several timings: noise only ever adds.
+// The best of several timings: noise only ever adds.
+double best_of(const std::function<double()>& timing);
+
+// Seconds per call.
 double seconds_per(std::size_t calls, const std::function<void()>& work);
 
 std::vector<Row> placement_per_instance();
 std::vector<Row> step_per_status();
+std::vector<Row> launch_per_instance();
+std::vector<Row> full_report();
 std::vector<Row> simulated_hours();
 std::vector<Row> real_unit();
 

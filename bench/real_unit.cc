@@ -16,6 +16,7 @@
 
 #include "base/time.h"
 #include "bench/clusters.h"
+#include "bench/must.h"
 #include "codec/wire.h"
 #include "trust/join.h"
 
@@ -23,12 +24,6 @@ namespace berth::bench {
 namespace {
 
 namespace fs = std::filesystem;
-
-template <class T>
-T must(Result<T> result, const char* what) {
-  if (!result) throw std::runtime_error(fmt::format("{}: {}", what, result.error().message));
-  if constexpr (!std::is_void_v<T>) return std::move(*result);
-}
 
 fs::path own_directory() { return fs::read_symlink("/proc/self/exe").parent_path(); }
 
@@ -95,31 +90,22 @@ Footprint footprint_of(pid_t pid) {
 }
 
 RealUnit::RealUnit() {
-  std::string name = (fs::temp_directory_path() / "berth-bench-XXXXXX").string();
-  if (mkdtemp(name.data()) == nullptr) throw std::runtime_error("no temporary directory");
-  directory_ = name;
-  fs::permissions(directory_, fs::perms{0711});
+  fs::permissions(directory(), fs::perms{0711});
   control_ = std::make_unique<Program>(
       "berthd",
-      std::vector<std::string>{"--state-dir", directory_ / "control", "--socket",
-                               directory_ / "berthd.sock", "--listen-grpc", "127.0.0.1:0",
+      std::vector<std::string>{"--state-dir", directory() / "control", "--socket",
+                               directory() / "berthd.sock", "--listen-grpc", "127.0.0.1:0",
                                "--listen-https", "127.0.0.1:0"},
-      directory_ / "berthd.log");
-  const fs::path endpoints = directory_ / "control" / "endpoints.json";
+      directory() / "berthd.log");
+  const fs::path endpoints = directory() / "control" / "endpoints.json";
   wait_until("berthd to listen", [&] { return fs::exists(endpoints); });
   const auto json = nlohmann::json::parse(text_of(endpoints));
   grpc_ = json.at("grpc");
   https_ = json.at("https");
 }
 
-RealUnit::~RealUnit() {
-  control_.reset();
-  std::error_code ignored;
-  fs::remove_all(directory_, ignored);
-}
-
 client::Client RealUnit::client() const {
-  return client::Client(client::UnixSocket{directory_ / "berthd.sock"});
+  return client::Client(client::UnixSocket{directory() / "berthd.sock"});
 }
 
 std::string RealUnit::token_for(const std::string& node) const {
@@ -145,8 +131,8 @@ link::AgentEndConfig RealUnit::link_for(const std::string& node) const {
 }
 
 std::unique_ptr<Program> RealUnit::start_agent(const std::string& node) const {
-  const std::string state = directory_ / ("agent-" + node);
-  const fs::path log = directory_ / ("agent-" + node + ".log");
+  const std::string state = directory() / ("agent-" + node);
+  const fs::path log = directory() / ("agent-" + node + ".log");
   {
     const Program join(
         "berth-agent",

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "bench/temporary_directory.h"
 #include "client/client.h"
 #include "link/agent_end.h"
 #include "model/protocol.h"
@@ -46,10 +47,9 @@ Footprint footprint_of(pid_t pid);
 class RealUnit {
  public:
   RealUnit();
-  ~RealUnit();
 
   pid_t control_pid() const { return control_->pid(); }
-  const std::filesystem::path& directory() const { return directory_; }
+  const std::filesystem::path& directory() const { return directory_.path(); }
   client::Client client() const;
 
   // host:port of the agents' link, and the credentials of a new node.
@@ -61,7 +61,7 @@ class RealUnit {
  private:
   std::string token_for(const std::string& node) const;
 
-  std::filesystem::path directory_;
+  const TemporaryDirectory directory_;
   std::unique_ptr<Program> control_;
   std::string grpc_;
   std::string https_;

@@ -34,6 +34,7 @@ const std::vector<shell::Setting> kSettings{
     {"settleTime", "after a start: how long known agents are waited for", "5s"},
     {"confirmTimeout", "after a start: an instance that no agent reports has failed", "600s"},
     {"runTimeout", "how long an apply call waits at most", "600s"},
+    {"usageWindow", "measure.window of the agents; between two rebalances it must pass", "60s"},
     {"networks.range", "what the networks of owners are cut from", "10.128.0.0/10"},
     {"networks.prefix", "the size of one: 20 is room for 4094 instances and nodes", "20"},
     {"rolloutTimeout", "a new version that is not active by then is taken back", "300s"},
@@ -49,6 +50,7 @@ Result<control::Config> clocks(const Settings& settings) {
   config.settle_time = TRY(settings.duration("settleTime"));
   config.confirm_timeout = TRY(settings.duration("confirmTimeout"));
   config.run_timeout = TRY(settings.duration("runTimeout"));
+  config.usage_window = TRY(settings.duration("usageWindow"));
   config.rollout_timeout = TRY(settings.duration("rolloutTimeout"));
   config.cache_ttl = TRY(settings.duration("cacheTtl"));
   return config;

@@ -9,7 +9,8 @@ namespace berth::agentd {
 
 // What one core of this machine does, in DMIPS: millions of instructions per second of the machine
 // that defines one MIPS by the Dhrystone benchmark. A mix of work like that benchmark's is done for
-// about a fifth of a second, and the best of several turns counts: others can only slow it down.
+// about a fifth of a second of processor time, so that what else runs meanwhile does not count, and
+// the best of several turns is taken: others can only slow it down.
 std::int64_t measure_dmips_per_core();
 
 // What was measured on this node once and for all: capacity and quotas must mean the same after a

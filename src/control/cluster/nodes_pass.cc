@@ -1,6 +1,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
+#include <ranges>
 
 #include "control/cluster/alarms.h"
 #include "control/passes.h"
@@ -82,6 +84,19 @@ void settle(Context& context) {
                waited ? "some agents are silent" : "all agents have reported");
 }
 
+// A node can have thousands of them: each is put beside the one before, without a search.
+template <class Keys>
+void mark_in_order(Context& context, const model::NodeId& id, const Keys& keys) {
+  std::set<model::InstanceKey>& statuses = context.dirty.statuses;
+  auto& wanted = context.dirty.wanted;
+  auto status = statuses.begin();
+  auto order = wanted.lower_bound({id, model::InstanceKey{}});
+  for (const model::InstanceKey& key : keys) {
+    status = std::next(statuses.insert(status, key));
+    order = std::next(wanted.insert(order, {id, key}));
+  }
+}
+
 }  // namespace
 
 void arm(Context& context, const model::NodeId& id, ObservedNode& node, Time at) {
@@ -93,21 +108,13 @@ void arm(Context& context, const model::NodeId& id, ObservedNode& node, Time at)
 
 void mark_all_on(Context& context, const model::NodeId& id) {
   context.dirty.letters.insert(id);
-  for (const model::InstanceKey& key : context.state.instances_on(id)) {
-    context.dirty.statuses.insert(key);
-    context.dirty.wanted.emplace(id, key);
-  }
+  mark_in_order(context, id, context.state.instances_on(id));
   const ObservedNode* node = context.find_node(id);
   if (node == nullptr) return;
-  const auto mark = [&](const auto& entry) {
-    context.dirty.statuses.insert(entry.first);
-    context.dirty.wanted.emplace(id, entry.first);
-  };
-  std::ranges::for_each(node->reported, mark);
-  std::ranges::for_each(node->told, mark);
-  std::ranges::for_each(node->stopping, mark);
-  std::ranges::for_each(node->erasing, mark);
-  if (node->needs_full_command) context.dirty.letters.insert(id);
+  mark_in_order(context, id, std::views::keys(node->reported));
+  mark_in_order(context, id, std::views::keys(node->told));
+  mark_in_order(context, id, std::views::keys(node->stopping));
+  mark_in_order(context, id, std::views::keys(node->erasing));
 }
 
 void nodes_pass(Context& context) {

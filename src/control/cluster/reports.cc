@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 #include <vector>
 
 #include "control/cluster/alarms.h"
@@ -43,6 +44,13 @@ void keep_ahead_of(Context& context, const model::CommandNumber& acted) {
   context.state.put(counters);
 }
 
+// What an instance uses changes all the time, and decides nothing about the instance itself.
+bool is_same_but_measured(const model::ReportedStatus& before, model::ReportedStatus after) {
+  after.usage = before.usage;
+  after.footprint = before.footprint;
+  return before == after;
+}
+
 // What one report says of its node.
 class Intake {
  public:
@@ -55,14 +63,13 @@ class Intake {
     node_.asked_for_full.reset();
     take_acted();
     take_info();
-    std::set<model::InstanceKey> listed;
     for (const model::ReportedStatus& status : report_.instances) {
-      listed.insert(status.key);
       take_status(status);
-      mark_wanted(status.key);
+      // What it runs of its own accord may have to be stopped, or adopted by now.
+      if (!node_.told.contains(status.key)) mark_wanted(status.key);
     }
     take_states();
-    for (const model::InstanceKey& key : not_in(listed)) drop_status(key);
+    for (const model::InstanceKey& key : not_listed()) drop_status(key);
     tell_again();
   }
 
@@ -152,11 +159,13 @@ class Intake {
     const auto [entry, is_new] = node_.reported.try_emplace(status.key);
     if (!is_new && entry->second == status) return;
     node_.instance_usage = node_.instance_usage - entry->second.usage + status.usage;
+    const bool only_measured = !is_new && is_same_but_measured(entry->second, status);
     const bool same_run = !is_new && entry->second.state == status.state &&
                           entry->second.stopping == status.stopping &&
                           entry->second.version == status.version &&
                           entry->second.runtime == status.runtime;
     entry->second = status;
+    if (only_measured) return;
     context_.dirty.statuses.insert(status.key);
     const auto* record = context_.state.find_instance(status.key);
     if (record != nullptr) look_at_first_start(*record, status.problem);
@@ -219,10 +228,21 @@ class Intake {
     context_.dirty.erased.emplace(id_, key);
   }
 
-  std::vector<model::InstanceKey> not_in(const std::set<model::InstanceKey>& listed) const {
+  // Agents list in the order of keys, as we keep them.
+  std::vector<model::InstanceKey> not_listed() const {
+    std::set<std::reference_wrapper<const model::InstanceKey>, std::less<model::InstanceKey>>
+        listed;
+    for (const model::ReportedStatus& status : report_.instances) {
+      listed.insert(listed.end(), std::cref(status.key));
+    }
     std::vector<model::InstanceKey> gone;
+    auto next = listed.begin();
     for (const auto& [key, status] : node_.reported) {
-      if (!listed.contains(key)) gone.push_back(key);
+      if (next != listed.end() && next->get() == key) {
+        ++next;
+      } else {
+        gone.push_back(key);
+      }
     }
     return gone;
   }

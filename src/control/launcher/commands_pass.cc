@@ -164,7 +164,10 @@ bool can_be_told(const Context& context, const ObservedNode& node) {
 
 std::map<model::NodeId, Keys> dirty_keys(const Context& context) {
   std::map<model::NodeId, Keys> keys;
-  for (const auto& [node, key] : context.dirty.wanted) keys[node].insert(key);
+  for (const auto& [node, key] : context.dirty.wanted) {
+    Keys& of_node = keys[node];
+    of_node.insert(of_node.end(), key);
+  }
   for (const model::NodeId& node : context.dirty.resends) keys[node];
   for (const model::NodeId& node : context.dirty.letters) keys[node];
   return keys;

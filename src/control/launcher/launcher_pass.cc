@@ -87,7 +87,9 @@ class PlanCarrier {
 
   void remember_own_runtimes() {
     expanded_ = placement::expand(snapshot_);
-    for (const placement::Request& request : expanded_) requests_.emplace(request.key, &request);
+    for (const placement::Request& request : expanded_) {
+      requests_.emplace_hint(requests_.end(), request.key, &request);
+    }
   }
 
   void place(const Placement& placement) {
@@ -272,10 +274,15 @@ std::uint64_t begin_run(Context& context, std::optional<CallId> call) {
     if (context.state.durable().rollouts.contains(key)) run.rollouts.insert(key);
   }
   if (!run.rollouts.empty()) context.runs_with_rollouts.insert(number);
-  for (const auto& [key, nodes] : run.restless) {
-    run.statuses_of.insert(key);
-    context.runs_waiting_for[key].insert(number);
-    context.dirty.statuses.insert(key);
+  auto waiting = context.runs_waiting_for.begin();
+  auto status = context.dirty.statuses.begin();
+  for (const auto& [key, nodes] : run.restless) {  // in order: each goes beside the one before
+    run.statuses_of.insert(run.statuses_of.end(), key);
+    waiting = context.runs_waiting_for.try_emplace(waiting, key);
+    waiting->second.insert(number);
+    status = context.dirty.statuses.insert(status, key);
+    ++waiting;
+    ++status;
   }
   context.runs.emplace(number, std::move(run));
   return number;

@@ -88,14 +88,15 @@ void stop_waiting(Context& context, std::uint64_t run, const model::InstanceKey&
 void look_at(Context& context, const model::InstanceKey& key, std::set<std::uint64_t>& finished) {
   const auto waiting = context.runs_waiting_for.find(key);
   if (waiting == context.runs_waiting_for.end()) return;
-  const std::set<std::uint64_t> runs = waiting->second;
-  for (const std::uint64_t number : runs) {
+  std::erase_if(waiting->second, [&](std::uint64_t number) {
     PendingRun& run = context.runs.at(number);
-    if (!is_at_rest(context, key, run.restless.at(key))) continue;
-    run.restless.erase(key);
-    stop_waiting(context, number, key);
+    const auto restless = run.restless.find(key);
+    if (!is_at_rest(context, key, restless->second)) return false;
+    run.restless.erase(restless);
     if (is_finished(run)) finished.insert(number);
-  }
+    return true;
+  });
+  if (waiting->second.empty()) context.runs_waiting_for.erase(waiting);
 }
 
 // When a rollout has come to rest, all of its instances must, too: they may be on their way back.

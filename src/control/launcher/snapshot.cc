@@ -90,8 +90,9 @@ placement::Snapshot snapshot_of(const Context& context) {
     if (!concerns_plan(record, asked)) continue;
     if (record.preinstalled) snapshot.bound.emplace(key, *record.place);
     if (!record.place || start_was_refused(context, record)) continue;
-    snapshot.present.emplace(
-        key, placement::Present{*record.place, record.version, measured(context, record)});
+    snapshot.present.emplace_hint(
+        snapshot.present.end(), key,
+        placement::Present{*record.place, record.version, measured(context, record)});
   }
   return snapshot;
 }

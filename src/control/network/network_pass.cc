@@ -1,3 +1,5 @@
+#include <iterator>
+
 #include "base/check.h"
 #include "control/network/holders.h"
 #include "control/network/topology.h"
@@ -63,7 +65,8 @@ Keys build(Context& context) {
 Keys keys_to_look_at(Context& context) {
   Keys keys = context.networks.built ? Keys{} : build(context);
   keys.insert(context.dirty.statuses.begin(), context.dirty.statuses.end());
-  for (const auto& [node, key] : context.dirty.wanted) keys.insert(key);
+  auto beside = keys.begin();  // those of a node come in order
+  for (const auto& [node, key] : context.dirty.wanted) beside = std::next(keys.insert(beside, key));
   // As long as a node has not told what it runs, it may run anything.
   if (!context.networks.all_heard && context.unheard.empty()) {
     context.networks.all_heard = true;
