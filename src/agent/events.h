@@ -39,10 +39,10 @@ using model::RunId;
 struct Restored {
   std::map<model::InstanceKey, model::WantedRecord> wanted;
   model::CommandNumber acted;
-  std::optional<model::NodeNetwork> network;  // nullopt: it was never told
+  std::optional<model::NodeNetwork> network;               // nullopt: it was never told
   std::map<model::InstanceKey, model::SavedState> handed;  // to be taken by the next start
   std::map<model::InstanceKey, model::SavedState> last;    // of what has ended, not yet heard
-  std::set<model::InstanceKey> erasing;  // whose data are to be erased
+  std::set<model::InstanceKey> erasing;                    // whose data are to be erased
 };
 
 // --- Facts -------------------------------------------------------------------------------------
@@ -111,9 +111,9 @@ struct DataErased {
   std::string problem;  // why not all of it is gone; empty: it is
 };
 
-using Event = std::variant<Connected, Disconnected, CommandReceived, NodeObserved, RunsListed,
-                           Started, StartFailed, StateSaved, Exited, HealthChecked, Measured,
-                           DataErased>;
+using Event =
+    std::variant<Connected, Disconnected, CommandReceived, NodeObserved, RunsListed, Started,
+                 StartFailed, StateSaved, Exited, HealthChecked, Measured, DataErased>;
 
 // --- Effects -----------------------------------------------------------------------------------
 

@@ -37,8 +37,8 @@ class FakeRuntimes {
 
   // An order by the agent.
   void order(Time now, const Action& action) {
-    const bool is_for_a_runtime = !std::holds_alternative<ApplyNetwork>(action) &&
-                                  !std::holds_alternative<EraseData>(action);
+    const bool is_for_a_runtime =
+        !std::holds_alternative<ApplyNetwork>(action) && !std::holds_alternative<EraseData>(action);
     if (!is_for_a_runtime || is_hit(50'000)) return;
     enqueue(orders_, now, runtime_of(action), action);
   }

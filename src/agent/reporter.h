@@ -14,8 +14,9 @@
 namespace berth::agent {
 
 // What the controller is told, and when: all of it first on each connection, then what changes, and
-// a heartbeat when nothing does. What instances use is told with either, if it is not the same. At most one report per step. A full report needs the node, so
-// nothing is said before the node has been observed.
+// a heartbeat when nothing does. What instances use is told with either, if it is not the same. At
+// most one report per step. A full report needs the node, so nothing is said before the node has
+// been observed.
 class Reporter {
  public:
   void connected(std::uint64_t connection);

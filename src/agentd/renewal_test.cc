@@ -60,7 +60,8 @@ TEST(Renewal, AnAgingCertificateIsReplacedSavedAndUsed) {
   EXPECT_TRUE(trust::check_pair((*unit.saved)->own));
 }
 
-// It is asked at the start, with each connection and every hour; the first answer is as good as any.
+// It is asked at the start, with each connection and every hour; the first answer is as good as
+// any.
 TEST(Renewal, TheFirstAnswerIsTakenHoweverOftenWasAsked) {
   const Unit unit;
   const std::string key = trust::make_key();
@@ -68,17 +69,16 @@ TEST(Renewal, TheFirstAnswerIsTakenHoweverOftenWasAsked) {
   std::promise<std::string> first_request;
   std::promise<void> asked_again;
   int asked = 0;
-  Renewal renewal(
-      {{key, unit.sign(*trust::make_request(key), std::chrono::hours(1))}, "authority"},
-      {.send =
-           [&](std::uint64_t, const v1::FromAgent& message) {
-             ++asked;
-             if (asked == 1) first_request.set_value(message.renew().request());
-             if (asked == 2) asked_again.set_value();
-           },
-       .save = [](const trust::Credentials&) { return Result<void>{}; },
-       .use = [&](const trust::KeyAndCertificate& own) { used.set_value(own); },
-       .now = [] { return std::chrono::system_clock::now(); }});
+  Renewal renewal({{key, unit.sign(*trust::make_request(key), std::chrono::hours(1))}, "authority"},
+                  {.send =
+                       [&](std::uint64_t, const v1::FromAgent& message) {
+                         ++asked;
+                         if (asked == 1) first_request.set_value(message.renew().request());
+                         if (asked == 2) asked_again.set_value();
+                       },
+                   .save = [](const trust::Credentials&) { return Result<void>{}; },
+                   .use = [&](const trust::KeyAndCertificate& own) { used.set_value(own); },
+                   .now = [] { return std::chrono::system_clock::now(); }});
   renewal.connected(1);
   const std::string request = first_request.get_future().get();
   renewal.connected(2);

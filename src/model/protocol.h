@@ -38,7 +38,7 @@ struct Command {
   // With content: of instances that come from another node. Without: what the agent has reported
   // under this digest has been looked at, and need not be reported again.
   std::vector<SavedState> states;
-  std::vector<InstanceKey> erase;      // deleted for good: their storage and state shall be gone
+  std::vector<InstanceKey> erase;  // deleted for good: their storage and state shall be gone
 
   friend bool operator==(const Command&, const Command&) = default;
 };

@@ -84,7 +84,8 @@ Result<CommandOutcome> run_command(const std::vector<std::string>& argv,
   auto output = shim::make_pipe();
   if (!output) return Error{Code::Unavailable, "no pipe"};
   const shim::Fd given = limits.input.empty() ? shim::Fd() : file_with(limits.input);
-  if (!limits.input.empty() && !given.is_open()) return Error{Code::Unavailable, "no memory for a file"};
+  if (!limits.input.empty() && !given.is_open())
+    return Error{Code::Unavailable, "no memory for a file"};
   const shim::Spawned spawned = shim::spawn({.argv = argv,
                                              .env = shim::own_environment(),
                                              .input = given.get(),

@@ -23,7 +23,8 @@ struct CommandLimits {
 };
 
 // Runs a program of the machine to its end. It inherits our environment, and reads what is given to
-// it. At the deadline, or interrupted, it is killed: Unavailable. NotFound: there is no such program.
+// it. At the deadline, or interrupted, it is killed: Unavailable. NotFound: there is no such
+// program.
 Result<CommandOutcome> run_command(const std::vector<std::string>& argv,
                                    const CommandLimits& limits);
 Result<CommandOutcome> run_command(const std::vector<std::string>& argv, Duration deadline,

@@ -42,7 +42,7 @@ struct MachineConfig {
   LogLimits logs;
   ComponentConfig components;
   InstanceNetworks* networks = nullptr;  // none: no instance can have a network of its own
-  bool has_quotas = false;  // the file system holds storage and state to their quotas
+  bool has_quotas = false;               // the file system holds storage and state to their quotas
 };
 
 // One of each type, in this order; its id is the name of the type. Types that have no runtime here

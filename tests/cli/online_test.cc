@@ -140,7 +140,8 @@ TEST_F(Online, GetGivesFlatJson) {
      "state":"Active","reason":"","message":"","node":"n1","runtime":"process","unverified":false,
      "restarts":2,"exitCode":1,"priority":5,"uid":5000,"gid":5001,
      "address":"10.128.0.2","names":["0.vehicle.web","vehicle.web","web"],
-     "usage":{"cpu":120,"ram":67108864}}],"revision":42})"));
+     "usage":{"cpu":120,"ram":67108864},"storage":0,"stateSize":0,"stateGeneration":0,
+     "traffic":{"received":0,"sent":0}}],"revision":42})"));
 }
 
 TEST_F(Online, GetFiltersByNameStateAndItem) {

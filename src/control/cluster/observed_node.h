@@ -82,8 +82,8 @@ struct ObservedNode {
   bool needs_full_command = true;  // what it was told is not known to be what it has
   IndexedMap<model::InstanceKey, Order> told;
   std::map<model::InstanceKey, model::CommandNumber> stopping;  // told to stop by this command
-  std::map<model::InstanceKey, Told> revoked;  // what these were told to run before
-  std::map<model::InstanceKey, model::CommandNumber> erasing;   // the same for their data
+  std::map<model::InstanceKey, Told> revoked;                  // what these were told to run before
+  std::map<model::InstanceKey, model::CommandNumber> erasing;  // the same for their data
   std::set<std::pair<model::CommandNumber, model::InstanceKey>> in_flight;  // not acted on yet
   ToldNetwork told_network;
   std::set<model::InstanceKey> held_back;                  // wait for room that others are leaving

@@ -105,8 +105,8 @@ TEST_F(Network, ANodeNeedsNoNetworkForWhatHasBecomeAProcess) {
   driver.join("n1", a_networked_node(1).runtime("process", model::RuntimeType::Process));
   driver.apply({a_service("web"), a_deployment("d", {a_run("web")})});
   ASSERT_EQ(told_address("n1", key_of("web")), "10.0.0.2");
-  driver.apply({a_service("web").version("2").process(),
-                a_deployment("d", {a_run("web").version("2")})});
+  driver.apply(
+      {a_service("web").version("2").process(), a_deployment("d", {a_run("web").version("2")})});
   ASSERT_EQ(driver.status_of(key_of("web")), "active");
   EXPECT_THAT(owners_on("n1"), IsEmpty());
 }
