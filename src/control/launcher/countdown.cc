@@ -40,6 +40,7 @@ void forget_data(Context& context, const model::NodeId& node, const model::Insta
   record.data_on.erase(node);
   if (record.data_on.empty()) return finish_erasing(context, record);
   context.put(record);
+  context.dirty.plan = true;  // one that is asked for again says where its data still are
 }
 
 void delete_due(Context& context) {
