@@ -64,7 +64,7 @@ def swap(name: str, file: str, old: str, new: str = "") -> Mutant:
 
 RULES = ["connected", "usable", "node_id", "labels", "shared_resources", "runtime_type", "platform",
          "readiness", "cpu", "ram", "storage", "state", "instance_count", "threshold"]
-CRITERIA = ["Cpu", "Ram", "NodeId", "RuntimeType", "RuntimeId"]
+CRITERIA = ["Cpu", "Ram", "NodeName", "TypeOrder", "RuntimeName"]
 
 DISPLACE = "rounds/displace_round.cc"
 KEEP = "rounds/keep_round.cc"

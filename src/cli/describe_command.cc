@@ -93,7 +93,7 @@ Result<std::string> describe_instance(const client::Client& client, const std::s
   facts.add("Runtime", instance.place().runtime());
   facts.add("Address", instance.address());
   facts.add("Names", fmt::format("{}", fmt::join(instance.names(), ", ")));
-  facts.add("Why there", instance.decision());
+  facts.add("Last decision", instance.decision());
   facts.add("Priority", std::to_string(instance.priority()));
   facts.add("Restarts", std::to_string(instance.restarts()));
   if (instance.has_exit_code()) facts.add("Last exit code", std::to_string(instance.exit_code()));

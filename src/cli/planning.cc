@@ -54,14 +54,16 @@ std::string how_many(const std::vector<codec::Diagnostic>& diagnostics) {
 Result<v1::Cluster> fetch_cluster(const ConnectionFlags& flags) {
   const client::Client client = TRY(connect(flags));
   auto cluster = client::call<v1::Cluster>(client, {.path = "/v1/cluster"});
-  if (!cluster && cluster.error().code == Code::Unavailable) {
-    return Error{Code::Unavailable,
-                 cluster.error().message + "\n--offline plans from files alone."};
-  }
+  if (!cluster) return or_offline(cluster.error());
   return cluster;
 }
 
 }  // namespace
+
+Error or_offline(Error error) {
+  if (error.code == Code::Unavailable) error.message += "\n--offline plans from files alone.";
+  return error;
+}
 
 void declare_planning_flags(CLI::App& verb, PlanningFlags& flags, MoreFiles more) {
   verb.add_flag("--offline", flags.offline, "Plan from files alone, without a control plane")

@@ -42,6 +42,9 @@ struct World {
   std::uint64_t revision = 0;  // of the control plane; 0: offline
 };
 
+// An error of one who could also plan from files: if nobody answers, it says so.
+Error or_offline(Error error);
+
 // The documents of the files, laid over those of the control plane unless --offline: one of the
 // same kind and name replaces. Prints what is wrong with them to standard error, all at once; an
 // error says how much that was.

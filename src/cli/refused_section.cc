@@ -6,19 +6,16 @@
 #include "cli/figures.h"
 #include "cli/plan_table.h"
 #include "cli/table.h"
+#include "placement/verdict.h"
 
 // Who was refused, and what each node said to it.
 namespace berth::cli {
 namespace {
 
+using placement::is_amount;
 using placement::NodeVerdict;
 using placement::Reason;
 using placement::Refusal;
-
-bool is_amount(Reason reason) {
-  return reason == Reason::InsufficientCpu || reason == Reason::InsufficientRam ||
-         reason == Reason::InsufficientStorage || reason == Reason::InsufficientState;
-}
 
 std::string amount_text(Reason reason, std::int64_t amount) {
   return reason == Reason::InsufficientCpu ? human(Dmips(amount)) : human(Bytes(amount));

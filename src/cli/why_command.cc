@@ -3,18 +3,23 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <ostream>
 
+#include "cli/figures.h"
 #include "cli/flags.h"
+#include "cli/json_text.h"
 #include "cli/plan_table.h"
 #include "cli/planning.h"
 #include "cli/table.h"
 #include "cli/verb.h"
+#include "client/path.h"
 #include "codec/instance_name.h"
 #include "codec/plan_json.h"
 #include "placement/request.h"
 
-// `berth why`: what each node says to one instance, and what would make it fit.
+// `berth why`: what each node said to one instance when it was decided, or would say, and what
+// would make it fit.
 namespace berth::cli {
 namespace {
 
@@ -24,12 +29,15 @@ using placement::Plan;
 
 constexpr const char* kExamples =
     "Examples:\n"
-    "  berth why telemetry                        where it is, and why not elsewhere\n"
+    "  berth why telemetry                        how it came to its place, and why not elsewhere\n"
     "  berth why telemetry/vehicle/1 -f new.yaml  where it would be, if that were applied\n"
     "  berth why --offline telemetry -f examples/vehicle\n"
     "  berth why --offline telemetry/vehicle/1 -f cluster.yaml -f items.yaml -f deployment.yaml\n"
     "  berth plan --offline -f examples/vehicle -o name | tail -1 | \\\n"
     "    xargs -I@ berth why --offline @ -f examples/vehicle\n"
+    "\n"
+    "Without files it tells what was decided last, with the figures of that moment, and\n"
+    "what would be decided now if that is something else.\n"
     "\n"
     "Exit codes: 0 done, 3 invalid input, 4 no such instance,\n"
     "6 cannot reach the control plane.";
@@ -47,29 +55,22 @@ std::set<model::InstanceKey> known_instances(const placement::Snapshot& snapshot
   return known;
 }
 
-template <class Entries>
-auto entry_of(const Entries& entries, const model::InstanceKey& key) {
-  const auto found = std::ranges::find_if(entries, [&](const auto& e) { return e.key == key; });
-  return found == entries.end() ? nullptr : &*found;
-}
-
 // What runs and is not asked for any more has no verdicts: nothing was decided about it.
 Explanation explanation_of(const Plan& plan, const model::InstanceKey& key) {
   if (plan.explanation) return *plan.explanation;
-  const placement::Stop* stop = entry_of(plan.stops, key);
-  const std::string where = stop == nullptr ? "" : " on " + model::to_string(stop->place);
+  const auto stop = std::ranges::find(plan.stops, key, &placement::Stop::key);
+  const std::string where = stop == plan.stops.end() ? "" : " on " + model::to_string(stop->place);
   return {key, fmt::format("runs{}, and nothing asks for it: it stops", where), {}};
 }
 
-std::string_view mark_of(const NodeVerdict& verdict, const model::NodeId* chosen,
-                         const Style& style) {
-  if (chosen != nullptr && verdict.node == *chosen) return style.unicode ? "✓" : "*";
+std::string_view mark_of(const NodeVerdict& verdict, bool is_chosen, const Style& style) {
+  if (is_chosen) return style.unicode ? "✓" : "*";
   if (verdict.reason) return style.unicode ? "✗" : "-";
   return "";
 }
 
-std::string reason_of(const NodeVerdict& verdict, const model::NodeId* chosen) {
-  if (chosen != nullptr && verdict.node == *chosen) return "chosen";
+std::string reason_of(const NodeVerdict& verdict, bool is_chosen) {
+  if (is_chosen) return "chosen";
   return verdict.reason ? std::string(model::to_string(*verdict.reason)) : "fits";
 }
 
@@ -77,44 +78,99 @@ std::string without_prefix(std::string text, std::string_view prefix) {
   return text.starts_with(prefix) ? text.substr(prefix.size()) : text;
 }
 
-std::string table_of(const Plan& plan, const Explanation& explanation, const Style& style) {
-  const placement::Placement* placed = entry_of(plan.placements, explanation.key);
-  const placement::Refusal* refused = entry_of(plan.refused, explanation.key);
-  const model::NodeId* chosen = placed == nullptr ? nullptr : &placed->place.node;
+NodeVerdict verdict_of(const Json& said) {
+  NodeVerdict verdict;
+  verdict.node = model::NodeId(said.value("node", ""));
+  verdict.reason = model::from_string<placement::Reason>(said.value("reason", ""));
+  if (said.contains("asked")) verdict.asked = said["asked"].get<std::int64_t>();
+  if (said.contains("has")) verdict.has = said["has"].get<std::int64_t>();
+  verdict.detail = said.value("detail", "");
+  return verdict;
+}
+
+// One line per node, of what was or would be decided; then what would help.
+std::string table_of(const Json& decided, const Style& style) {
+  const std::string chosen = decided.value("placement", Json::object()).value("node", "");
   Table table({{""}, {""}, {""}, {""}});
-  for (const NodeVerdict& verdict : explanation.nodes) {
-    const bool is_chosen = chosen != nullptr && verdict.node == *chosen;
+  for (const Json& said : decided.value("nodes", Json::array())) {
+    const NodeVerdict verdict = verdict_of(said);
+    const bool is_chosen = verdict.node.value() == chosen;
     const Tone tone = is_chosen ? Tone::Good : verdict.reason ? Tone::Bad : Tone::Plain;
-    table.add({{std::string(mark_of(verdict, chosen, style)), tone},
+    table.add({{std::string(mark_of(verdict, is_chosen, style)), tone},
                {verdict.node.value()},
-               {reason_of(verdict, chosen), tone},
+               {reason_of(verdict, is_chosen), tone},
                {without_prefix(figures_text(verdict), "fits, ")}});
   }
-  std::string out = style.paint(model::to_string(explanation.key), Tone::Strong);
-  out += ": " + printable(explanation.summary) + "\n" + table.render(style, 2);
-  if (refused != nullptr && !refused->hint.empty()) {
-    out += "  hint: " + printable(refused->hint) + "\n";
-  }
+  std::string out = table.render(style, 2);
+  const auto left_out = decided.value("leftOut", std::uint64_t{0});
+  if (left_out > 0)
+    out += fmt::format("  ... and {} that came less near\n", counted(left_out, "node"));
+  const std::string hint = decided.value("hint", "");
+  if (!hint.empty()) out += "  hint: " + printable(hint) + "\n";
   return out;
 }
 
-std::string render(const Plan& plan, const Explanation& explanation, const std::string& output,
-                   const Style& style) {
-  if (output == "json") return codec::explanation_to_json(plan, explanation);
-  if (output == "yaml") return codec::explanation_to_yaml(plan, explanation);
-  if (output == "name") return "instance/" + model::to_string(explanation.key) + "\n";
-  return table_of(plan, explanation, style);
+std::string decision_text(const Json& decision, const Style& style) {
+  std::string out = fmt::format("decided by revision {}: {}\n", decision.value("revision", 0),
+                                printable(decision.value("summary", "")));
+  const bool asked_nobody = decision.contains("placement") && decision["nodes"].empty();
+  if (asked_nobody) out += "  It could stay where it was, so no other node was asked.\n";
+  return out + table_of(decision, style);
+}
+
+std::string text_of(const Json& answer, const std::string& name, const Style& style) {
+  const Json& now = answer["now"];
+  const std::string present = printable(now.value("summary", "")) + "\n" + table_of(now, style);
+  std::string out = style.paint(name, Tone::Strong) + ": ";
+  if (!answer.contains("decision")) return out + present;
+  const Json& decision = answer["decision"];
+  out += decision_text(decision, style);
+  return decision.value("stands", true) ? out
+                                        : out + "Now it would be decided otherwise: " + present;
+}
+
+std::string render(const Json& answer, const std::string& output, const Style& style) {
+  if (output == "json") return json_text(answer);
+  if (output == "yaml") return yaml_text(answer);
+  const std::string name = fmt::format("{}/{}/{}", answer.value("item", ""),
+                                       answer.value("subject", ""), answer.value("index", 0));
+  if (output == "name") return "instance/" + name + "\n";
+  return text_of(answer, name, style);
+}
+
+// Only the control plane knows what was decided.
+Result<Json> ask(const ConnectionFlags& flags, const std::string& instance) {
+  const client::Client client = TRY(connect(flags));
+  const auto answer = client::call<google::protobuf::Struct>(
+      client, {.path = "/v1/why/" + client::encoded(instance)});
+  if (!answer) return or_offline(answer.error());
+  Json json = json_of(*answer);
+  if (!json.contains("now")) return Error{Code::Internal, "the control plane gave no explanation"};
+  return json;
+}
+
+Result<Json> plan(const PlanningFlags& flags, placement::Mode mode, const std::string& instance,
+                  Console& console) {
+  const World world = TRY(load_world(flags, console));
+  const placement::Snapshot snapshot = placement::snapshot_of(world.documents);
+  const auto key = TRY(codec::find_instance(instance, known_instances(snapshot)));
+  const Plan plan = placement::make_plan(snapshot, {.mode = mode, .explain = key});
+  return Json::parse(codec::explanation_to_json(plan, explanation_of(plan, key)));
+}
+
+Result<Json> explain(const PlanningFlags& flags, const std::string& instance, Console& console) {
+  const placement::Mode mode = TRY(mode_of(flags));
+  const bool is_about_what_is =
+      !flags.offline && flags.files.empty() && mode == placement::Mode::Run;
+  if (is_about_what_is) return ask(flags.connection, instance);
+  return plan(flags, mode, instance, console);
 }
 
 Result<ExitCode> run(const WhyFlags& flags, Console& console) {
   PlanningFlags planning = flags.planning;
   planning.files.insert(planning.files.end(), flags.words.begin() + 1, flags.words.end());
-  const placement::Mode mode = TRY(mode_of(planning));
-  const World world = TRY(load_world(planning, console));
-  const placement::Snapshot snapshot = placement::snapshot_of(world.documents);
-  const auto key = TRY(codec::find_instance(flags.words.front(), known_instances(snapshot)));
-  const Plan plan = placement::make_plan(snapshot, {.mode = mode, .explain = key});
-  console.out << render(plan, explanation_of(plan, key), flags.output, console.out_style);
+  const Json answer = TRY(explain(planning, flags.words.front(), console));
+  console.out << render(answer, flags.output, console.out_style);
   return ExitCode::Done;
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "codec/describe_node.h"
+#include "model/decision.h"
 #include "model/records.h"
 
 // What is kept on disk beside documents.
@@ -49,6 +50,38 @@ void describe(V& v, T& record) {
   v.field("address", address);
   v.field("keptFor", kept_for);
   v.field("dataOn", data_on);
+}
+
+template <class V, Is<model::NodeAnswer> T>
+void describe(V& v, T& answer) {
+  auto& [node, reason, behind, asked, has, what] = answer;
+  v.required("node", node);
+  v.field("reason", reason);
+  v.field("behind", behind);
+  v.field("asked", asked);
+  v.field("has", has);
+  v.field("what", what);
+}
+
+template <class V, Is<model::NodeAnswers> T>
+void describe(V& v, T& answers) {
+  auto& [nodes, left_out] = answers;
+  v.field("nodes", nodes);
+  v.field("leftOut", left_out);
+}
+
+template <class V, Is<model::DecisionRecord> T>
+void describe(V& v, T& decision) {
+  auto& [key, revision, kind, text, because, place, reason, hint, answers] = decision;
+  v.required("key", key);
+  v.required("revision", revision);
+  v.required("kind", kind);
+  v.field("text", text);
+  v.field("because", because);
+  v.field("place", place);
+  v.field("reason", reason);
+  v.field("hint", hint);
+  v.field("answers", answers);
 }
 
 template <class V, Is<model::DrainOrder> T>

@@ -7,6 +7,7 @@
 #include "codec/text.h"
 #include "codec/yaml_text.h"
 #include "placement/relief_text.h"
+#include "placement/verdict.h"
 
 namespace berth::codec {
 namespace {
@@ -145,19 +146,59 @@ Json explained(const placement::NodeVerdict& verdict) {
   return json;
 }
 
-Json json_of(const placement::Plan& plan, const placement::Explanation& explanation) {
+Json list_of_explained(const std::vector<placement::NodeVerdict>& verdicts) {
+  Json list = Json::array();
+  for (const placement::NodeVerdict& verdict : verdicts) list.push_back(explained(verdict));
+  return list;
+}
+
+// Whether the plan leaves it as it was decided: at its place, or refused for the same reason and
+// with the same way out.
+bool stands(const placement::Plan& plan, const model::DecisionRecord& decision) {
+  if (decision.reason) {
+    const auto refused = entry_of(plan.refused, decision.key);
+    return refused != plan.refused.end() && refused->reason == *decision.reason &&
+           refused->hint == decision.hint && !refused->left_running;
+  }
+  const auto placed = entry_of(plan.placements, decision.key);
+  return placed != plan.placements.end() && placed->action == placement::Action::Keep;
+}
+
+Json json_of(const placement::Plan& plan, const model::DecisionRecord& decision) {
+  const model::NodeId* chosen = decision.place ? &decision.place->node : nullptr;
+  std::vector<placement::NodeVerdict> verdicts;
+  for (const model::NodeAnswer& answer : decision.answers.nodes) {
+    verdicts.push_back(placement::verdict_of(answer, chosen));
+  }
+  Json json{{"revision", decision.revision},
+            {"kind", model::to_string(decision.kind)},
+            {"summary", model::to_string(decision)}};
+  if (decision.place) json["placement"] = json_of(*decision.place);
+  if (decision.reason) json["reason"] = model::to_string(*decision.reason);
+  json["nodes"] = list_of_explained(verdicts);
+  json["leftOut"] = decision.answers.left_out;
+  if (decision.reason) json["hint"] = decision.hint;
+  json["stands"] = stands(plan, decision);
+  return json;
+}
+
+Json now_of(const placement::Plan& plan, const placement::Explanation& explanation) {
   const auto placed = entry_of(plan.placements, explanation.key);
   const auto refused = entry_of(plan.refused, explanation.key);
   const bool is_refused = refused != plan.refused.end();
-  Json json = json_of(explanation.key);
-  json["summary"] = explanation.summary;
+  Json json{{"summary", explanation.summary}};
   if (placed != plan.placements.end()) json["placement"] = json_of(*placed);
   if (is_refused) json["reason"] = model::to_string(refused->reason);
-  Json& nodes = json["nodes"] = Json::array();
-  for (const placement::NodeVerdict& verdict : explanation.nodes) {
-    nodes.push_back(explained(verdict));
-  }
+  json["nodes"] = list_of_explained(explanation.nodes);
   if (is_refused) json["hint"] = refused->hint;
+  return json;
+}
+
+Json json_of(const placement::Plan& plan, const placement::Explanation& explanation,
+             const model::DecisionRecord* decision) {
+  Json json = json_of(explanation.key);
+  if (decision != nullptr) json["decision"] = json_of(plan, *decision);
+  json["now"] = now_of(plan, explanation);
   return json;
 }
 
@@ -185,13 +226,10 @@ std::string plan_to_yaml(const placement::Plan& plan, std::uint64_t revision) {
 }
 
 std::string explanation_to_json(const placement::Plan& plan,
-                                const placement::Explanation& explanation) {
-  return json_of(plan, explanation).dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
-}
-
-std::string explanation_to_yaml(const placement::Plan& plan,
-                                const placement::Explanation& explanation) {
-  return yaml_text(json_of(plan, explanation));
+                                const placement::Explanation& explanation,
+                                const model::DecisionRecord* decision) {
+  return json_of(plan, explanation, decision).dump(2, ' ', false, Json::error_handler_t::replace) +
+         "\n";
 }
 
 }  // namespace berth::codec

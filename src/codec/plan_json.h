@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <string>
 
+#include "model/decision.h"
 #include "placement/plan.h"
 
 // Plans for programs. Field names and their order are a contract: docs and scripts rely on them.
@@ -15,11 +16,12 @@ std::string plan_to_json(const placement::Plan& plan, std::uint64_t revision);
 // The same as YAML.
 std::string plan_to_yaml(const placement::Plan& plan, std::uint64_t revision);
 
-// How one instance of the plan came to its place, or did not: what `berth why` prints. Unlike in a
-// plan, the phrases for people belong to the answer.
+// How one instance came to its place, or did not: what `berth why` prints. `decision` is what was
+// decided about it, if anything was, with what the nodes said then; whether it `stands` tells if
+// the same would be decided now. `now` is what the plan decides. Unlike in a plan, the phrases for
+// people belong to the answer.
 std::string explanation_to_json(const placement::Plan& plan,
-                                const placement::Explanation& explanation);
-std::string explanation_to_yaml(const placement::Plan& plan,
-                                const placement::Explanation& explanation);
+                                const placement::Explanation& explanation,
+                                const model::DecisionRecord* decision = nullptr);
 
 }  // namespace berth::codec

@@ -156,19 +156,77 @@ TEST(ExplanationToJson, TellsPlaceAndVerdictsWithPhrases) {
   const placement::Explanation explanation{
       key("a"), "placed on n1", {a_verdict("n2", Reason::NoMatchingLabels)}};
   const json answer = json::parse(explanation_to_json(plan, explanation));
-  EXPECT_EQ(answer["summary"], "placed on n1");
-  EXPECT_EQ(answer["placement"]["node"], "n1");
-  EXPECT_EQ(answer["nodes"][0]["detail"], "a phrase for people");
-  EXPECT_FALSE(answer.contains("hint"));
-  EXPECT_THAT(explanation_to_yaml(plan, explanation), HasSubstr("summary: \"placed on n1\"\n"));
+  const json& now = answer["now"];
+  EXPECT_EQ(now["summary"], "placed on n1");
+  EXPECT_EQ(now["placement"]["node"], "n1");
+  EXPECT_EQ(now["nodes"][0]["detail"], "a phrase for people");
+  EXPECT_FALSE(now.contains("hint"));
+  EXPECT_FALSE(answer.contains("decision"));
+}
+
+model::DecisionRecord a_decision() {
+  model::DecisionRecord decision{.key = key("a"), .revision = 7, .text = "1 on n1/runc"};
+  decision.place = place("n1");
+  decision.answers.nodes = {
+      {.node = NodeId("n1"), .reason = {}, .behind = {}, .has = 900, .what = "runc"},
+      {.node = NodeId("n2"),
+       .reason = Reason::InsufficientCpu,
+       .behind = {},
+       .asked = 600,
+       .has = 412,
+       .what = {}}};
+  decision.answers.left_out = 3;
+  return decision;
+}
+
+TEST(ExplanationToJson, TellsWhatWasDecidedWithTheFiguresOfThen) {
+  Plan plan;
+  plan.placements = {{key("a"), "1", place("n1"), 0, Action::Keep, std::nullopt}};
+  const model::DecisionRecord decision = a_decision();
+  const json answer = json::parse(explanation_to_json(plan, {key("a"), "kept", {}}, &decision));
+  const json& decided = answer["decision"];
+  EXPECT_EQ(decided["revision"], 7);
+  EXPECT_EQ(decided["kind"], "Placed");
+  EXPECT_EQ(decided["summary"], "Placed 1 on n1/runc");
+  EXPECT_EQ(decided["placement"]["runtime"], "runc");
+  EXPECT_EQ(decided["nodes"][0]["detail"], "best fit, on runc: 900 DMIPS left");
+  EXPECT_EQ(decided["nodes"][1]["reason"], "InsufficientCpu");
+  EXPECT_EQ(decided["nodes"][1]["asked"], 600);
+  EXPECT_EQ(decided["nodes"][1]["has"], 412);
+  EXPECT_EQ(decided["nodes"][1]["detail"], "asked 600, has 412 DMIPS");
+  EXPECT_EQ(decided["leftOut"], 3);
+  EXPECT_EQ(decided["stands"], true);
+  EXPECT_EQ(answer["now"]["summary"], "kept");
+}
+
+TEST(ExplanationToJson, ADecisionStandsNoMoreIfAnotherWouldBeMade) {
+  const auto stands = [](const Plan& plan, const model::DecisionRecord& decision) {
+    const json answer = json::parse(explanation_to_json(plan, {key("a"), "", {}}, &decision));
+    return answer["decision"]["stands"].get<bool>();
+  };
+  Plan moves;
+  moves.placements = {{key("a"), "1", place("n2"), 0, Action::Move, place("n1")}};
+  EXPECT_FALSE(stands(moves, a_decision()));
+  model::DecisionRecord refusal{.key = key("a"), .kind = model::DecisionKind::Refused};
+  refusal.reason = Reason::InsufficientCpu;
+  refusal.hint = "free 188 DMIPS on n1";
+  EXPECT_FALSE(stands(moves, refusal));
+  Plan refuses;
+  refuses.refused = {{.key = key("a"),
+                      .reason = Reason::InsufficientCpu,
+                      .nodes = {},
+                      .hint = "free 188 DMIPS on n1"}};
+  EXPECT_TRUE(stands(refuses, refusal));
+  refuses.refused[0].hint = "free 20 DMIPS on n2";
+  EXPECT_FALSE(stands(refuses, refusal)) << "there is another way out now";
 }
 
 TEST(ExplanationToJson, TellsTheReasonAndTheHintOfARefusal) {
   Plan plan;
   plan.refused = {a_refusal({})};
   const json answer = json::parse(explanation_to_json(plan, {key("camera"), "refused", {}}));
-  EXPECT_EQ(answer["reason"], "InsufficientCpu");
-  EXPECT_EQ(answer["hint"], "free 188 DMIPS on n1");
+  EXPECT_EQ(answer["now"]["reason"], "InsufficientCpu");
+  EXPECT_EQ(answer["now"]["hint"], "free 188 DMIPS on n1");
 }
 
 }  // namespace

@@ -4,12 +4,13 @@
 #include <string_view>
 
 #include "base/result.h"
+#include "model/decision.h"
 #include "model/deployment.h"
 #include "model/records.h"
 
 // How controller and agents write what they store: compact JSON, that a person can read in an
 // emergency; the state of an instance follows its line as it is. Defined for Item, Deployment,
-// NodeConfig and the types of model/records.h and CommandNumber.
+// NodeConfig, DecisionRecord, CommandNumber and the types of model/records.h.
 namespace berth::codec {
 
 template <class T>

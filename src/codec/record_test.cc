@@ -11,12 +11,11 @@ namespace {
 template <class T>
 class Records : public testing::Test {};
 
-using Types =
-    testing::Types<model::Item, model::Deployment, model::NodeConfig, model::NodeRecord,
-                   model::NetworkRecord, model::NodeAddressRecord, model::FreedAddressRecord,
-                   model::RolloutRecord, model::NodeNetwork, model::InstanceRecord,
-                   model::StateRecord, model::GroupRecord, model::FreedIdRecord,
-                   model::CounterRecord, model::WantedRecord, model::CommandNumber>;
+using Types = testing::Types<
+    model::Item, model::Deployment, model::NodeConfig, model::NodeRecord, model::NetworkRecord,
+    model::NodeAddressRecord, model::FreedAddressRecord, model::RolloutRecord, model::NodeNetwork,
+    model::InstanceRecord, model::StateRecord, model::DecisionRecord, model::GroupRecord,
+    model::FreedIdRecord, model::CounterRecord, model::WantedRecord, model::CommandNumber>;
 TYPED_TEST_SUITE(Records, Types);
 
 TYPED_TEST(Records, ComeBackAsTheyWere) {
@@ -104,6 +103,27 @@ TEST(Records, KeepEveryField) {
       .gid = 5001,
   };
   EXPECT_EQ(decode_record<model::InstanceRecord>(encode_record(instance)).value(), instance);
+
+  const model::DecisionRecord decision{.key = instance.key,
+                                       .revision = 7,
+                                       .kind = model::DecisionKind::Displaced,
+                                       .text = "1",
+                                       .because = "it made room for high/s/0",
+                                       .place = place,
+                                       .reason = model::Reason::InsufficientCpu,
+                                       .hint = "free 188 DMIPS on n",
+                                       .answers = {{{.node = model::NodeId("m"),
+                                                     .reason = model::Reason::NoMatchingLabels,
+                                                     .behind = {},
+                                                     .what = "zone=edge"},
+                                                    {.node = model::NodeId("n"),
+                                                     .reason = {},
+                                                     .behind = model::Preference::Cpu,
+                                                     .asked = 600,
+                                                     .has = -412,
+                                                     .what = {}}},
+                                                   3}};
+  EXPECT_EQ(decode_record<model::DecisionRecord>(encode_record(decision)).value(), decision);
 
   const model::CounterRecord counters{2, 3, 4, 5, 6};
   EXPECT_EQ(decode_record<model::CounterRecord>(encode_record(counters)).value(), counters);

@@ -23,7 +23,6 @@ struct ObservedInstance {
   bool is_new_there = false;                       // has not been active since it got its place
   std::optional<model::Problem> refusal;           // of the last decision, while it waits
   std::optional<model::Problem> network_problem;   // why it cannot be on its network
-  std::string decision;                            // how it came to its place, in words
   std::optional<model::InstanceStatus> published;  // what listeners have heard last
 };
 

@@ -119,11 +119,6 @@ std::map<model::InstanceKey, model::InstanceStatus> Controller::statuses() const
   return statuses;
 }
 
-std::string Controller::decision_about(const model::InstanceKey& key) const {
-  const auto observed = context_.instances.find(key);
-  return observed == context_.instances.end() ? "" : observed->second.decision;
-}
-
 Duration Controller::time_left(const model::InstanceKey& key) const {
   const auto* record = context_.state.find_instance(key);
   return record == nullptr ? Duration{} : control::time_left(context_, *record);

@@ -33,8 +33,10 @@ class Controller {
 
   // Under which the instance is found by others; none if it is on no network.
   std::vector<std::string> names_of(const model::InstanceKey& key) const;
-  // How it came to its place; empty if nothing was decided about it since the start.
-  std::string decision_about(const model::InstanceKey& key) const;
+  // How it came to its place, or did not; nullptr if nothing was ever decided about it.
+  const model::DecisionRecord* decision_about(const model::InstanceKey& key) const {
+    return context_.state.find_decision(key);
+  }
 
   // Until a cached instance is deleted.
   Duration time_left(const model::InstanceKey& key) const;

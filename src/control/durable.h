@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/indexed_map.h"
+#include "model/decision.h"
 #include "model/deployment.h"
 #include "model/item.h"
 #include "model/node.h"
@@ -30,6 +31,7 @@ struct Durable {
   // decided
   std::map<model::NodeId, model::NodeRecord> nodes;
   IndexedMap<model::InstanceKey, model::InstanceRecord> instances;
+  std::map<model::InstanceKey, model::DecisionRecord> decisions;  // of instances that there are
   std::map<model::InstanceKey, model::StateRecord> states;
   std::map<model::ItemId, model::GroupRecord> groups;
   std::map<std::uint64_t, model::FreedIdRecord> freed_uids;

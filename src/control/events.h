@@ -115,13 +115,14 @@ enum class Table {
   Rollouts,
   EnvOverrides,
   Subjects,
+  Decisions,
 };
 
 using Record = std::variant<model::Item, model::Deployment, model::NodeConfig, model::NodeRecord,
                             model::InstanceRecord, model::StateRecord, model::GroupRecord,
                             model::FreedIdRecord, model::NetworkRecord, model::NodeAddressRecord,
                             model::FreedAddressRecord, model::CounterRecord, model::RolloutRecord,
-                            model::EnvOverride, model::Subject>;
+                            model::EnvOverride, model::Subject, model::DecisionRecord>;
 
 // A durable change; no record = the key is erased.
 struct Write {

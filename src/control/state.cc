@@ -43,6 +43,7 @@ std::string_view to_string(Table table) {
     case Table::Rollouts: return "rollouts";
     case Table::EnvOverrides: return "env-overrides";
     case Table::Subjects: return "subjects";
+    case Table::Decisions: return "decisions";
   }
   CHECK(false, "unknown table");
 }
@@ -133,6 +134,12 @@ void State::put(const model::Subject& subject) {
   put_in(durable_.subjects, subject.id, subject, Table::Subjects, subject.id.value());
 }
 
+void State::put(const model::DecisionRecord& decision) {
+  CHECK(find_instance(decision.key) != nullptr, "a decision about no instance");
+  put_in(durable_.decisions, decision.key, decision, Table::Decisions,
+         model::to_string(decision.key));
+}
+
 void State::erase_item(const model::ItemKey& key) {
   if (durable_.items.erase(key) > 0) writes_.push_back({Table::Items, model::to_string(key), {}});
 }
@@ -157,6 +164,13 @@ void State::erase_instance(const model::InstanceKey& key) {
   writes_.push_back({Table::Instances, model::to_string(key), {}});
   if (durable_.states.erase(key) > 0) {
     writes_.push_back({Table::States, model::to_string(key), {}});
+  }
+  erase_decision(key);
+}
+
+void State::erase_decision(const model::InstanceKey& key) {
+  if (durable_.decisions.erase(key) > 0) {
+    writes_.push_back({Table::Decisions, model::to_string(key), {}});
   }
 }
 
@@ -226,6 +240,11 @@ const model::InstanceRecord* State::find_instance(const model::InstanceKey& key)
 const model::StateRecord* State::find_state(const model::InstanceKey& key) const {
   const auto found = durable_.states.find(key);
   return found == durable_.states.end() ? nullptr : &found->second;
+}
+
+const model::DecisionRecord* State::find_decision(const model::InstanceKey& key) const {
+  const auto found = durable_.decisions.find(key);
+  return found == durable_.decisions.end() ? nullptr : &found->second;
 }
 
 std::vector<Write> State::seal() {

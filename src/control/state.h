@@ -36,12 +36,14 @@ class State {
   void put(const model::RolloutRecord& rollout);
   void put(const model::EnvOverride& override);
   void put(const model::Subject& subject);
+  void put(const model::DecisionRecord& decision);
 
   void erase_item(const model::ItemKey& key);
   void erase_deployment(const std::string& name);
   void erase_node_config(const std::string& name);
   void erase_node(const model::NodeId& id);
-  void erase_instance(const model::InstanceKey& key);  // and its state
+  // And its state, and what was decided about it.
+  void erase_instance(const model::InstanceKey& key);
   void erase_freed_uid(std::uint64_t sequence);
   void erase_network(const model::OwnerId& owner);
   void erase_node_address(const model::OwnerId& owner, const model::NodeId& node);
@@ -49,12 +51,14 @@ class State {
   void erase_rollout(const RequestKey& key);
   void erase_env_override(const std::string& name);
   void erase_subject(const model::SubjectId& id);
+  void erase_decision(const model::InstanceKey& key);
 
   // Every instance that is placed on the node, leaves it, or is erased from it.
   const std::set<model::InstanceKey>& instances_on(const model::NodeId& node) const;
   const std::set<model::InstanceKey>& waiting() const { return waiting_; }
   const model::InstanceRecord* find_instance(const model::InstanceKey& key) const;
   const model::StateRecord* find_state(const model::InstanceKey& key) const;
+  const model::DecisionRecord* find_decision(const model::InstanceKey& key) const;
 
   // Makes this step durable even if nothing else changed, so that its commands get a new number.
   void need_new_revision() { need_new_revision_ = true; }

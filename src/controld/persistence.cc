@@ -31,6 +31,7 @@ std::string_view name_of(Table table) {
     case Table::Rollouts: return "rollouts";
     case Table::EnvOverrides: return "env_overrides";
     case Table::Subjects: return "subjects";
+    case Table::Decisions: return "decisions";
   }
   CHECK(false, "unknown table");
 }
@@ -118,6 +119,10 @@ Result<Durable> load(const store::Store& store) {
   TRY(load_table<model::Subject>(store, Table::Subjects, [&](model::Subject subject) {
     durable.subjects.insert_or_assign(subject.id, std::move(subject));
   }));
+  TRY(load_table<model::DecisionRecord>(
+      store, Table::Decisions, [&](model::DecisionRecord decision) {
+        durable.decisions.insert_or_assign(decision.key, std::move(decision));
+      }));
   return durable;
 }
 

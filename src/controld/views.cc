@@ -1,5 +1,7 @@
 #include "controld/views.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <map>
 
@@ -18,6 +20,10 @@ void add_measured(InstanceView& view, const Controller& controller) {
   if (reported == node->second.reported.end()) return;
   view.usage = reported->second.usage;
   view.footprint = reported->second.footprint;
+}
+
+std::string in_words(const model::DecisionRecord& decision) {
+  return fmt::format("{}, by revision {}", model::to_string(decision), decision.revision);
 }
 
 void describe(InstanceView& view, const model::InstanceRecord& record) {
@@ -103,7 +109,8 @@ InstanceView view_of(const Controller& controller, const model::InstanceStatus& 
   const auto state = states.find(status.key);
   if (state != states.end()) view.state_generation = state->second.state.generation;
   view.names = controller.names_of(status.key);
-  view.decision = controller.decision_about(status.key);
+  const auto* decision = controller.decision_about(status.key);
+  if (decision != nullptr) view.decision = in_words(*decision);
   return view;
 }
 

@@ -28,7 +28,7 @@ struct InstanceView {
   std::uint64_t state_generation = 0;  // of the state that is kept of it; 0: none
   bool gone = false;                   // nobody asks for it any more
   std::optional<Duration> kept_for;    // of a cached one: until it is deleted
-  std::string decision;                // how it came to its place
+  std::string decision;                // the last one about it, in words
 
   friend bool operator==(const InstanceView&, const InstanceView&) = default;
 };

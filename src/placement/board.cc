@@ -68,13 +68,45 @@ Holding Board::holding_for(std::size_t request, const Choice& choice) const {
   return holding_of(asked, *asked.item, choice.slot.node, choice.slot.runtime);
 }
 
-void Board::place(std::size_t request, const Choice& choice, std::string how) {
+std::optional<Recorder> Board::recorder_for(std::size_t request) const {
+  if (options_.answers == Answers::NotKept) return std::nullopt;
+  const Present* present = requests_[request].present;
+  return Recorder(present == nullptr ? std::nullopt : find_node(present->place.node));
+}
+
+bool Board::place(std::size_t request, std::string how) {
+  const Request& asked = requests_[request];
+  const Pipeline now = pipeline();
+  auto recorder = recorder_for(request);
+  const auto choice = now.choose(asked, recorder ? &*recorder : nullptr);
+  if (!choice) return false;
   explain(request, std::move(how));
+  sit(request, *choice,
+      recorder ? recorder->answers(now, asked, choice->slot) : model::NodeAnswers{});
+  return true;
+}
+
+void Board::place_at(std::size_t request, const Choice& choice, std::string how) {
+  explain(request, std::move(how));
+  auto recorder = recorder_for(request);
+  if (!recorder) return sit(request, choice, {});
+  const Pipeline now = pipeline();
+  now.fits(requests_[request], choice.image, &*recorder);
+  sit(request, choice, recorder->answers(now, requests_[request], choice.slot));
+}
+
+void Board::keep(std::size_t request, const Choice& choice, std::string how) {
+  explain(request, std::move(how));
+  sit(request, choice, {});
+}
+
+void Board::sit(std::size_t request, const Choice& choice, model::NodeAnswers answers) {
   Seat& seat = seats_[request];
   const Request& asked = requests_[request];
-  seat = Seat{};
+  seat = Seat{.made_room_for = seat.made_room_for};
   seat.choice = choice;
   seat.holding = holding_for(request, choice);
+  seat.answers = std::move(answers);
   ledger_.reserve(*seat.holding);
   if (planned_) planned_->come(choice.slot.node, expected_usage(asked, choice.asked));
 }
@@ -86,6 +118,11 @@ void Board::unseat(std::size_t request) {
     planned_->leave(seat.holding->node, expected_usage(requests_[request], seat.holding->amounts));
   }
   seats_[request] = Seat{};
+}
+
+void Board::displace(std::size_t request, std::size_t newcomer) {
+  unseat(request);
+  seats_[request].made_room_for = newcomer;
 }
 
 // What runs counts with what was measured of its node until it leaves it for another, or stops.
@@ -121,7 +158,7 @@ void Board::begin_relief() {
 void Board::refuse(std::size_t request) {
   Seat& seat = seats_[request];
   const Pipeline now = pipeline();
-  seat = Seat{};
+  seat = Seat{.made_room_for = seat.made_room_for};
   seat.rejection = now.reject(requests_[request]);
   if (options_.verdicts == Verdicts::ReasonOnly) {
     seat.rejection->verdicts.clear();
@@ -189,32 +226,60 @@ std::vector<Stop> Board::stops() const {
   return stops;
 }
 
-Plan Board::to_plan() const {
+std::optional<model::InstanceKey> Board::made_room_for(std::size_t request) const {
+  const auto newcomer = seats_[request].made_room_for;
+  if (!newcomer || options_.answers == Answers::NotKept) return std::nullopt;
+  return requests_[*newcomer].key;
+}
+
+Refusal Board::refusal_of(std::size_t position) const {
+  const Request& request = requests_[position];
+  const Seat& seat = seats_[position];
+  CHECK(seat.rejection, "whoever is not placed was refused");
+  Refusal refusal{.key = request.key,
+                  .version = request.item->version,
+                  .reason = seat.rejection->reason,
+                  .nodes = describe_all(nodes(), request, seat.rejection->verdicts),
+                  .hint = seat.hint,
+                  .left_running = seat.left_alone,
+                  .made_room_for = made_room_for(position)};
+  auto recorder = recorder_for(position);
+  if (!recorder) return refusal;
+  for (const Verdict& verdict : seat.rejection->verdicts) {
+    recorder->turned_down(verdict);
+    recorder->end_of_node({});
+  }
+  refusal.answers = recorder->answers(pipeline(), request);
+  return refusal;
+}
+
+Placement Board::placement_of(std::size_t position) {
+  const Request& request = requests_[position];
+  Seat& seat = seats_[position];
+  const NodeView& node = nodes()[seat.choice->slot.node];
+  const model::Place place{node.id, node.info->runtimes[seat.choice->slot.runtime].id};
+  Placement placement{.key = request.key,
+                      .version = request.item->version,
+                      .place = place,
+                      .image = seat.choice->image,
+                      .action = action_of(request, place),
+                      .from = {}};
+  if (request.present && request.present->place != place) placement.from = request.present->place;
+  placement.leaves_storage = leaves_storage(request, placement);
+  if (placement.action == Action::Keep) return placement;
+  placement.answers = std::move(seat.answers);
+  placement.made_room_for = made_room_for(position);
+  return placement;
+}
+
+Plan Board::take_plan() {
   Plan plan;
   for (std::size_t i = 0; i < requests_.size(); ++i) {
-    const Request& request = requests_[i];
-    const Seat& seat = seats_[i];
-    if (!seat.choice) {
-      CHECK(seat.rejection, "whoever is not placed was refused");
-      plan.refused.push_back({.key = request.key,
-                              .version = request.item->version,
-                              .reason = seat.rejection->reason,
-                              .nodes = describe_all(nodes(), request, seat.rejection->verdicts),
-                              .hint = seat.hint,
-                              .left_running = seat.left_alone});
-      continue;
+    if (seats_[i].choice) {
+      plan.placements.push_back(placement_of(i));
+    } else {
+      plan.refused.push_back(refusal_of(i));
     }
-    const NodeView& node = nodes()[seat.choice->slot.node];
-    const model::Place place{node.id, node.info->runtimes[seat.choice->slot.runtime].id};
-    Placement placement{.key = request.key,
-                        .version = request.item->version,
-                        .place = place,
-                        .image = seat.choice->image,
-                        .action = action_of(request, place),
-                        .from = {}};
-    if (request.present && request.present->place != place) placement.from = request.present->place;
-    placement.leaves_storage = leaves_storage(request, placement);
-    plan.placements.push_back(std::move(placement));
   }
   plan.stops = stops();
   for (const auto& [id, node] : node_positions_) plan.nodes.push_back(load_of(node));
@@ -227,8 +292,8 @@ Plan Board::to_plan() const {
     NodeLoad& load = *std::ranges::find(plan.nodes, view.id, &NodeLoad::node);
     load.before = load.before + model::Usage{asked.cpu, asked.ram};
   }
-  plan.relief = relief_;
-  plan.explanation = explanation_;
+  plan.relief = std::move(relief_);
+  plan.explanation = std::move(explanation_);
   return plan;
 }
 

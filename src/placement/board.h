@@ -9,6 +9,7 @@
 #include "placement/ledger.h"
 #include "placement/pipeline.h"
 #include "placement/plan.h"
+#include "placement/recorder.h"
 #include "placement/request.h"
 
 namespace berth::placement {
@@ -20,6 +21,8 @@ struct Seat {
   std::optional<Rejection> rejection;  // without a choice: why
   std::string hint;
   bool left_alone = false;  // pinned, and may not stay by the rules: what runs is not touched
+  model::NodeAnswers answers = {};
+  std::optional<std::size_t> made_room_for = {};  // the last one to which it lost a place
 };
 
 // A planning run in progress: the requests in scheduling order, who sits where, and the room left.
@@ -51,8 +54,14 @@ class Board {
   // What the instance holds when it is placed there.
   Holding holding_for(std::size_t request, const Choice& choice) const;
 
-  void place(std::size_t request, const Choice& choice, std::string how);
+  // The best place in the room that is left, if there is one.
+  bool place(std::size_t request, std::string how);
+  // A place that was found otherwise.
+  void place_at(std::size_t request, const Choice& choice, std::string how);
+  // The place that it has: no other node is asked.
+  void keep(std::size_t request, const Choice& choice, std::string how);
   void unseat(std::size_t request);
+  void displace(std::size_t request, std::size_t newcomer);
   void refuse(std::size_t request);
   // What runs of a pinned request stays, with its room, though it is refused.
   void leave_alone(std::size_t request, Rejection rejection);
@@ -66,11 +75,18 @@ class Board {
   void release(std::size_t request) { ledger_.release(*seats_[request].holding); }
   void reserve(std::size_t request) { ledger_.reserve(*seats_[request].holding); }
 
-  Plan to_plan() const;
+  // Ends the run.
+  Plan take_plan();
 
  private:
   Holding holding_of(const Request& request, const model::Item& item, std::size_t node,
                      std::optional<std::size_t> runtime) const;
+  // nullopt: what the nodes say is not kept.
+  std::optional<Recorder> recorder_for(std::size_t request) const;
+  void sit(std::size_t request, const Choice& choice, model::NodeAnswers answers);
+  Placement placement_of(std::size_t request);
+  Refusal refusal_of(std::size_t request) const;
+  std::optional<model::InstanceKey> made_room_for(std::size_t request) const;
   void explain(std::size_t request, std::string summary);
   bool leaves_storage(const Request& request, const Placement& placement) const;
   NodeLoad load_of(std::size_t node) const;

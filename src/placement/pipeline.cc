@@ -4,6 +4,7 @@
 
 #include "base/check.h"
 #include "placement/asked.h"
+#include "placement/recorder.h"
 
 namespace berth::placement {
 namespace {
@@ -26,11 +27,6 @@ std::optional<Refused> first_refusal(const Candidate& candidate) {
   return std::nullopt;
 }
 
-bool got_further(const Refused& a, const Verdict& b) {
-  if (a.reason != b.reason) return a.reason > b.reason;
-  return a.shortfall.has.value_or(0) > b.shortfall.has.value_or(0);
-}
-
 bool is_about_the_runtime_alone(Reason reason) {
   return reason == Reason::NoMatchingPlatform || reason == Reason::RuntimeNotReady ||
          reason == Reason::InstanceLimitReached;
@@ -45,6 +41,11 @@ std::uint32_t image_count(const Request& request) {
 }
 
 }  // namespace
+
+bool got_further(const Verdict& a, const Verdict& b) {
+  if (a.reason != b.reason) return a.reason > b.reason;
+  return a.shortfall.has.value_or(0) > b.shortfall.has.value_or(0);
+}
 
 // One image of one instance on its way through the pipeline.
 struct Pipeline::Look {
@@ -83,29 +84,46 @@ Candidate Pipeline::candidate(const Look& look, std::size_t node,
           .purpose = look.purpose};
 }
 
-std::vector<Fit> Pipeline::fits(const Request& request, std::uint32_t image) const {
+Fit Pipeline::fit_at(Slot slot) const {
+  const NodeView& view = nodes_[slot.node];
+  return {.slot = slot,
+          .node = &view.id,
+          .runtime = &view.info->runtimes[slot.runtime].id,
+          .priority = view.settings.priority,
+          .cpu_left = std::max(ledger_.node_cpu_left(slot.node, SystemUsage::Counted), Dmips{}),
+          .ram_left = std::max(ledger_.node_ram_left(slot.node, SystemUsage::Counted), Bytes{}),
+          .type_preference = 0};
+}
+
+std::vector<Fit> Pipeline::fits(const Request& request, std::uint32_t image,
+                                Recorder* recorder) const {
   const Look look(request, image, Purpose::Place);
   std::vector<Fit> fits;
   for (std::size_t node = 0; node < nodes_.size(); ++node) {
     const NodeView& view = nodes_[node];
+    const std::size_t before = fits.size();
     for (std::size_t runtime = 0; runtime < view.info->runtimes.size(); ++runtime) {
-      if (first_refusal(candidate(look, node, runtime))) continue;
-      fits.push_back(
-          {.slot = {node, runtime},
-           .node = &view.id,
-           .runtime = &view.info->runtimes[runtime].id,
-           .priority = view.settings.priority,
-           .cpu_left = std::max(ledger_.node_cpu_left(node, SystemUsage::Counted), Dmips{}),
-           .ram_left = std::max(ledger_.node_ram_left(node, SystemUsage::Counted), Bytes{}),
-           .type_preference = place_in(look.types, view.info->runtimes[runtime].type)});
+      const Candidate looked_at = candidate(look, node, runtime);
+      if (const auto refused = first_refusal(looked_at)) {
+        if (recorder == nullptr) continue;
+        recorder->turned_down(
+            {node, &look.image, looked_at.runtime, refused->reason, refused->shortfall});
+        continue;
+      }
+      fits.push_back(fit_at({node, runtime}));
+      fits.back().type_preference = place_in(look.types, view.info->runtimes[runtime].type);
     }
+    if (recorder == nullptr) continue;
+    if (view.info->runtimes.empty()) recorder->turned_down(furthest(look, node));
+    recorder->end_of_node(std::span(fits).subspan(before));
   }
   return fits;
 }
 
-std::optional<Choice> Pipeline::choose(const Request& request) const {
+std::optional<Choice> Pipeline::choose(const Request& request, Recorder* recorder) const {
   for (std::uint32_t image = 0; image < image_count(request); ++image) {
-    std::vector<Fit> candidates = fits(request, image);
+    if (recorder != nullptr) recorder->begin();
+    std::vector<Fit> candidates = fits(request, image, recorder);
     if (candidates.empty()) continue;
     keep_top_priority(candidates);
     const Slot slot = best_fit(candidates).slot;
@@ -122,8 +140,9 @@ Verdict Pipeline::furthest(const Look& look, std::size_t node) const {
         candidate(look, node, runtimes == 0 ? std::nullopt : std::optional(i));
     const auto refused = first_refusal(looked_at);
     CHECK(refused, "only what fits nowhere is rejected");
-    if (furthest && !got_further(*refused, *furthest)) continue;
-    furthest = Verdict{node, &look.image, looked_at.runtime, refused->reason, refused->shortfall};
+    const Verdict verdict{node, &look.image, looked_at.runtime, refused->reason,
+                          refused->shortfall};
+    if (!furthest || got_further(verdict, *furthest)) furthest = verdict;
   }
   return *furthest;
 }

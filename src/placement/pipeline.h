@@ -16,6 +16,8 @@ enum class Measuring {
   Everywhere,       // on all nodes
 };
 
+class Recorder;
+
 // The place found for an instance.
 struct Choice {
   Slot slot;
@@ -31,6 +33,9 @@ struct Verdict {
   Reason reason = Reason::NoConnectedNodes;
   Shortfall shortfall;
 };
+
+// Whether `a` is a nearer miss than `b`.
+bool got_further(const Verdict& a, const Verdict& b);
 
 // Why nothing could be found. The reason is the rule that emptied the set, of the image that got
 // furthest; the verdicts are that image's.
@@ -49,8 +54,9 @@ class Pipeline {
            const PlannedUsage* planned)
       : nodes_(nodes), ledger_(ledger), measuring_(measuring), planned_(planned) {}
 
-  // The best place of the first image that has any.
-  std::optional<Choice> choose(const Request& request) const;
+  // The best place of the first image that has any. The recorder, if any, hears what each node says
+  // to that image.
+  std::optional<Choice> choose(const Request& request, Recorder* recorder = nullptr) const;
 
   // For a request that choose() found nothing for.
   Rejection reject(const Request& request) const;
@@ -65,7 +71,11 @@ class Pipeline {
                         std::optional<std::size_t> runtime) const;
 
   // All places of an image that no rule turns down.
-  std::vector<Fit> fits(const Request& request, std::uint32_t image) const;
+  std::vector<Fit> fits(const Request& request, std::uint32_t image,
+                        Recorder* recorder = nullptr) const;
+
+  // A place with its figures, whether or not it fits. Without a preference of its type.
+  Fit fit_at(Slot slot) const;
 
   Amounts asked(const Request& request, const model::Item& item, std::size_t node) const;
 

@@ -35,7 +35,7 @@ Plan make_plan(const Snapshot& snapshot, const Options& options) {
     case Mode::Replan: place_round(board, all_requests(board)); break;
     case Mode::RebalanceFull: place_round(board, policy_pass(board)); break;
   }
-  return board.to_plan();
+  return board.take_plan();
 }
 
 }  // namespace berth::placement

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "model/decision.h"
 #include "model/ids.h"
 #include "model/names.h"
 #include "model/node.h"
@@ -32,6 +33,9 @@ struct Placement {
   Action action = Action::Start;
   std::optional<model::Place> from;  // whenever the place changes
   bool leaves_storage = false;       // what it has stored stays on the node that it leaves
+  // Only where they are asked for, and unless it stays:
+  model::NodeAnswers answers = {};                       // of the nodes, when it was its turn
+  std::optional<model::InstanceKey> made_room_for = {};  // a higher priority
 
   friend bool operator==(const Placement&, const Placement&) = default;
 };
@@ -56,6 +60,9 @@ struct Refusal {
   std::vector<NodeVerdict> nodes;  // ordered by node id
   std::string hint;                // the cheapest change that would make it fit
   bool left_running = false;       // pinned: what runs of it stays as it is
+  // Only where they are asked for:
+  model::NodeAnswers answers = {};
+  std::optional<model::InstanceKey> made_room_for = {};
 
   friend bool operator==(const Refusal&, const Refusal&) = default;
 };
@@ -126,9 +133,14 @@ bool changes_anything(const Plan& plan);
 
 enum class Verdicts { PerNode, ReasonOnly };
 
+// Whether the plan tells what the nodes said to those whose place or version it decides, so that it
+// can be told later.
+enum class Answers { NotKept, Kept };
+
 struct Options {
   Mode mode = Mode::Run;
   Verdicts verdicts = Verdicts::PerNode;
+  Answers answers = Answers::NotKept;
   std::optional<model::InstanceKey> explain;
   // Of a minimal rebalance: the only ones to relieve; nullopt: all that are overloaded.
   std::optional<std::set<model::NodeId>> relieve;

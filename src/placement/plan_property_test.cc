@@ -8,7 +8,9 @@
 #include "placement/asked.h"
 #include "placement/plan.h"
 #include "placement/random_cluster.h"
+#include "placement/recorder.h"
 #include "placement/testing.h"
+#include "placement/verdict.h"
 
 // What holds for every cluster, tried on many random ones. A failure names the seed.
 namespace berth::placement {
@@ -177,6 +179,68 @@ TEST(EveryPlan, DecidesAboutEveryInstanceOnce) {
       for (const Stop& stop : plan.stops) ++accounted[stop.key];
       for (const Request& request : expand(snapshot)) EXPECT_EQ(decided[request.key], 1);
       for (const auto& [instance, present] : snapshot.present) EXPECT_EQ(accounted[instance], 1);
+    }
+  });
+}
+
+Plan without_answers(Plan plan) {
+  for (Placement& placement : plan.placements) {
+    placement.answers = {};
+    placement.made_room_for.reset();
+  }
+  for (Refusal& refusal : plan.refused) {
+    refusal.answers = {};
+    refusal.made_room_for.reset();
+  }
+  return plan;
+}
+
+void expect_a_few_nodes_once(const model::NodeAnswers& answers, const Snapshot& snapshot) {
+  EXPECT_LE(answers.nodes.size(), kAnswersMax);
+  EXPECT_EQ(answers.nodes.size() + answers.left_out, snapshot.nodes.size());
+  EXPECT_TRUE(std::ranges::is_sorted(answers.nodes, std::less<>{}, &model::NodeAnswer::node));
+}
+
+TEST(EveryPlan, IsTheSameWhetherOrNotTheAnswersAreKept) {
+  int kept = 0;
+  for_random_clusters(
+      [&](const model::Manifest& manifest, Random&) {
+        const Snapshot snapshot = snapshot_of(manifest);
+        for (const Mode mode :
+             {Mode::Run, Mode::Replan, Mode::RebalanceMinimal, Mode::RebalanceFull}) {
+          const Plan plan = make_plan(snapshot, {.mode = mode, .answers = Answers::Kept});
+          EXPECT_EQ(without_answers(plan), make_plan(snapshot, {.mode = mode}));
+          for (const Placement& placement : plan.placements) {
+            if (placement.answers.nodes.empty()) continue;
+            ++kept;
+            expect_a_few_nodes_once(placement.answers, snapshot);
+            const auto chosen = std::ranges::find(placement.answers.nodes, placement.place.node,
+                                                  &model::NodeAnswer::node);
+            ASSERT_NE(chosen, placement.answers.nodes.end());
+            EXPECT_FALSE(chosen->reason);
+          }
+          for (const Refusal& refusal : plan.refused) {
+            if (!refusal.left_running) expect_a_few_nodes_once(refusal.answers, snapshot);
+          }
+        }
+      },
+      {.nodes_max = 12});
+  EXPECT_GT(kept, 1000) << "too little was placed";
+}
+
+// What was kept in figures says the same, in words, as the verdicts of a plan.
+TEST(EveryPlan, KeepsAnswersThatSayWhatTheVerdictsSay) {
+  for_random_clusters([](const model::Manifest& manifest, Random&) {
+    const Plan plan = plan_of(manifest, {.answers = Answers::Kept});
+    for (const Refusal& refusal : plan.refused) {
+      if (refusal.answers.left_out > 0) continue;
+      ASSERT_EQ(refusal.answers.nodes.size(), refusal.nodes.size());
+      for (std::size_t i = 0; i < refusal.nodes.size(); ++i) {
+        const NodeVerdict verdict = verdict_of(refusal.answers.nodes[i], nullptr);
+        EXPECT_EQ(verdict.node, refusal.nodes[i].node);
+        EXPECT_EQ(verdict.reason, refusal.nodes[i].reason);
+        EXPECT_EQ(verdict.detail, refusal.nodes[i].detail);
+      }
     }
   });
 }

@@ -1,14 +1,13 @@
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "model/decision.h"
 #include "model/item.h"
-#include "model/names.h"
 #include "placement/amounts.h"
 #include "placement/ledger.h"
 #include "placement/planned_usage.h"
@@ -17,23 +16,8 @@
 
 namespace berth::placement {
 
-// Why a node was turned down. In the order of the rules: a later one got further.
-enum class Reason {
-  NoConnectedNodes,
-  NoUsableNodes,
-  NoMatchingNodeId,
-  NoMatchingLabels,
-  NoMatchingResources,
-  NoMatchingRuntimeType,
-  NoMatchingPlatform,
-  RuntimeNotReady,
-  InsufficientCpu,
-  InsufficientRam,
-  InsufficientStorage,
-  InsufficientState,
-  InstanceLimitReached,
-  AboveMaxThreshold,
-};
+using model::Preference;
+using model::Reason;
 
 // A new placement is judged by all rules; what already runs is judged only by those that say
 // whether it may go on, and keeps its room on a node that is silent for a while.
@@ -92,32 +76,10 @@ void keep_top_priority(std::vector<Fit>& fits);
 // The one that fits best. `fits` is not empty.
 const Fit& best_fit(const std::vector<Fit>& fits);
 
-// What decided between two fits; the order of the enumerators is the order of looking.
-enum class Preference { NodePriority, Cpu, Ram, NodeId, RuntimeType, RuntimeId };
-
 // Which preference makes `winner` better than `loser`.
 Preference what_decided(const Fit& winner, const Fit& loser);
 
-}  // namespace berth::placement
+// Whether `a` would be chosen before `b`.
+bool is_better(const Fit& a, const Fit& b);
 
-template <>
-struct berth::model::Names<berth::placement::Reason> {
-  using Reason = berth::placement::Reason;
-  static constexpr std::string_view kWhat = "reason";
-  static constexpr std::array kTable{
-      Word<Reason>{Reason::NoConnectedNodes, "NoConnectedNodes"},
-      Word<Reason>{Reason::NoUsableNodes, "NoUsableNodes"},
-      Word<Reason>{Reason::NoMatchingNodeId, "NoMatchingNodeId"},
-      Word<Reason>{Reason::NoMatchingLabels, "NoMatchingLabels"},
-      Word<Reason>{Reason::NoMatchingResources, "NoMatchingResources"},
-      Word<Reason>{Reason::NoMatchingRuntimeType, "NoMatchingRuntimeType"},
-      Word<Reason>{Reason::NoMatchingPlatform, "NoMatchingPlatform"},
-      Word<Reason>{Reason::RuntimeNotReady, "RuntimeNotReady"},
-      Word<Reason>{Reason::InsufficientCpu, "InsufficientCpu"},
-      Word<Reason>{Reason::InsufficientRam, "InsufficientRam"},
-      Word<Reason>{Reason::InsufficientStorage, "InsufficientStorage"},
-      Word<Reason>{Reason::InsufficientState, "InsufficientState"},
-      Word<Reason>{Reason::InstanceLimitReached, "InstanceLimitReached"},
-      Word<Reason>{Reason::AboveMaxThreshold, "AboveMaxThreshold"},
-  };
-};
+}  // namespace berth::placement

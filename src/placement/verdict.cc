@@ -34,11 +34,10 @@ std::string node_id_detail(const NodeView& node, const Request& request) {
   return fmt::format("the instance belongs to {}", model::to_string(*own));
 }
 
-std::string resource_detail(const NodeView& node, const std::string& resource) {
-  const auto& listed = node.info->shared_resources;
-  const bool has_some =
-      std::ranges::find(listed, resource, &model::SharedResource::name) != listed.end();
-  return fmt::format("has no {}{}", resource, has_some ? " left" : "");
+std::int64_t listed(const NodeView& node, const std::string& resource) {
+  const auto& all = node.info->shared_resources;
+  const auto found = std::ranges::find(all, resource, &model::SharedResource::name);
+  return found == all.end() ? 0 : std::int64_t{found->count};
 }
 
 // The first thing in which the runtime differs from what the image names.
@@ -63,11 +62,6 @@ std::string platform_detail(const model::Platform& needs, const model::Runtime& 
   CHECK(false, "the platform differs in something");
 }
 
-std::string amounts(const Shortfall& shortfall, const char* what) {
-  return fmt::format("asked {}, has {} of {}", human(Bytes{*shortfall.asked}),
-                     human(Bytes{*shortfall.has}), what);
-}
-
 std::string runtime_type_detail(const NodeView& node, const Request& request,
                                 const Verdict& verdict) {
   if (node.info->runtimes.empty()) return "has no runtime";
@@ -79,14 +73,14 @@ std::string runtime_type_detail(const NodeView& node, const Request& request,
   return fmt::format("has only {}", fmt::join(types, ", "));
 }
 
-std::string detail(const NodeView& node, const Request& request, const Verdict& verdict) {
-  const Shortfall& shortfall = verdict.shortfall;
+// What the rule is about: where there are no figures, a phrase.
+std::string what_of(const NodeView& node, const Request& request, const Verdict& verdict) {
   switch (verdict.reason) {
     case Reason::NoConnectedNodes: return connection_detail(node);
     case Reason::NoUsableNodes: return usable_detail(node);
     case Reason::NoMatchingNodeId: return node_id_detail(node, request);
-    case Reason::NoMatchingLabels: return fmt::format("lacks label {}", *shortfall.what);
-    case Reason::NoMatchingResources: return resource_detail(node, *shortfall.what);
+    case Reason::NoMatchingLabels:
+    case Reason::NoMatchingResources: return *verdict.shortfall.what;
     case Reason::NoMatchingRuntimeType: return runtime_type_detail(node, request, verdict);
     case Reason::NoMatchingPlatform:
       return platform_detail(verdict.image->platform, *verdict.runtime);
@@ -94,18 +88,61 @@ std::string detail(const NodeView& node, const Request& request, const Verdict& 
       return fmt::format("{} is {}", verdict.runtime->id.value(),
                          model::to_string(verdict.runtime->ready));
     case Reason::InsufficientCpu:
-      return fmt::format("asked {}, has {} DMIPS", *shortfall.asked, *shortfall.has);
-    case Reason::InsufficientRam: return amounts(shortfall, "ram");
-    case Reason::InsufficientStorage: return amounts(shortfall, "storage");
-    case Reason::InsufficientState: return amounts(shortfall, "state");
-    case Reason::InstanceLimitReached:
-      return fmt::format("{} runs its {} instances already", verdict.runtime->id.value(),
-                         verdict.runtime->limits.instances);
+    case Reason::InsufficientRam:
+    case Reason::InsufficientStorage:
+    case Reason::InsufficientState: return "";
+    case Reason::InstanceLimitReached: return verdict.runtime->id.value();
     case Reason::AboveMaxThreshold:
       return node.overloaded.any() ? "is overloaded itself"
                                    : "would be used above its max threshold";
   }
   CHECK(false, "unknown reason");
+}
+
+std::string shortage(const model::NodeAnswer& answer, const char* of_what) {
+  return fmt::format("asked {}, has {} of {}", human(Bytes{answer.asked}), human(Bytes{answer.has}),
+                     of_what);
+}
+
+std::string turned_down(const model::NodeAnswer& answer) {
+  switch (*answer.reason) {
+    case Reason::NoMatchingLabels: return fmt::format("lacks label {}", answer.what);
+    case Reason::NoMatchingResources:
+      return fmt::format("has no {}{}", answer.what, answer.has > 0 ? " left" : "");
+    case Reason::InsufficientCpu:
+      return fmt::format("asked {}, has {} DMIPS", answer.asked, answer.has);
+    case Reason::InsufficientRam: return shortage(answer, "ram");
+    case Reason::InsufficientStorage: return shortage(answer, "storage");
+    case Reason::InsufficientState: return shortage(answer, "state");
+    case Reason::InstanceLimitReached:
+      return fmt::format("{} runs its {} instances already", answer.what, answer.has);
+    default: return answer.what;
+  }
+}
+
+std::string behind(const model::NodeAnswer& answer, const std::string& chosen) {
+  switch (*answer.behind) {
+    case Preference::NodePriority:
+      return fmt::format("fits, but has priority {}, {} has {}", answer.has, chosen, answer.asked);
+    case Preference::Cpu:
+      return fmt::format("fits, but has {} DMIPS left, {} has {}", answer.has, chosen,
+                         answer.asked);
+    case Preference::Ram:
+      return fmt::format("fits, but has {} of ram left, {} has {}", human(Bytes{answer.has}),
+                         chosen, human(Bytes{answer.asked}));
+    case Preference::NodeName:
+    case Preference::TypeOrder:
+    case Preference::RuntimeName:
+      return fmt::format("fits as well; {} comes first by name", chosen);
+  }
+  CHECK(false, "unknown preference");
+}
+
+std::string fitting(const model::NodeAnswer& answer, const model::NodeId& chosen) {
+  if (answer.node == chosen) {
+    return fmt::format("best fit, on {}: {} DMIPS left", answer.what, answer.has);
+  }
+  return answer.behind ? behind(answer, chosen.value()) : "fits as well";
 }
 
 NodeVerdict describe(const NodeView& node, const Request& request, const Verdict& verdict) {
@@ -115,31 +152,12 @@ NodeVerdict describe(const NodeView& node, const Request& request, const Verdict
                         .has = verdict.shortfall.has,
                         .runtime = {},
                         .readiness = {},
-                        .detail = detail(node, request, verdict)};
+                        .detail = turned_down(answer_of(node, request, verdict))};
   if (verdict.reason == Reason::RuntimeNotReady) {
     described.runtime = verdict.runtime->id;
     described.readiness = verdict.runtime->ready;
   }
   return described;
-}
-
-std::string outranked(const Fit& winner, const Fit& loser) {
-  switch (what_decided(winner, loser)) {
-    case Preference::NodePriority:
-      return fmt::format("fits, but has priority {}, {} has {}", loser.priority,
-                         winner.node->value(), winner.priority);
-    case Preference::Cpu:
-      return fmt::format("fits, but has {} DMIPS left, {} has {}", loser.cpu_left.count(),
-                         winner.node->value(), winner.cpu_left.count());
-    case Preference::Ram:
-      return fmt::format("fits, but has {} of ram left, {} has {}", human(loser.ram_left),
-                         winner.node->value(), human(winner.ram_left));
-    case Preference::NodeId:
-    case Preference::RuntimeType:
-    case Preference::RuntimeId:
-      return fmt::format("fits as well; {} comes first by name", winner.node->value());
-  }
-  CHECK(false, "unknown preference");
 }
 
 NodeVerdict describe(const Fit& winner, const Fit& fit) {
@@ -148,7 +166,7 @@ NodeVerdict describe(const Fit& winner, const Fit& fit) {
       winner.slot == fit.slot
           ? fmt::format("best fit, on {}: {} DMIPS and {} of ram left", fit.runtime->value(),
                         fit.cpu_left.count(), human(fit.ram_left))
-          : outranked(winner, fit);
+          : fitting(answer_of(winner, fit), *winner.node);
   return verdict;
 }
 
@@ -157,6 +175,11 @@ void sort_by_node(std::vector<NodeVerdict>& verdicts) {
 }
 
 }  // namespace
+
+bool is_amount(Reason reason) {
+  return reason == Reason::InsufficientCpu || reason == Reason::InsufficientRam ||
+         reason == Reason::InsufficientStorage || reason == Reason::InsufficientState;
+}
 
 std::string human(Bytes bytes) {
   constexpr std::array kUnits{"B", "KiB", "MiB", "GiB", "TiB"};
@@ -167,6 +190,53 @@ std::string human(Bytes bytes) {
     ++unit;
   }
   return fmt::format("{} {}", count, kUnits[unit]);
+}
+
+model::NodeAnswer answer_of(const NodeView& node, const Request& request, const Verdict& verdict) {
+  model::NodeAnswer answer{.node = node.id,
+                           .reason = verdict.reason,
+                           .behind = {},
+                           .asked = verdict.shortfall.asked.value_or(0),
+                           .has = verdict.shortfall.has.value_or(0),
+                           .what = what_of(node, request, verdict)};
+  if (verdict.reason == Reason::NoMatchingResources) answer.has = listed(node, answer.what);
+  if (verdict.reason == Reason::InstanceLimitReached) {
+    answer.has = verdict.runtime->limits.instances;
+  }
+  return answer;
+}
+
+model::NodeAnswer answer_of(const Fit& winner, const Fit& fit) {
+  model::NodeAnswer answer{.node = *fit.node, .reason = {}, .behind = {}, .what = {}};
+  if (winner.slot == fit.slot) {
+    answer.has = fit.cpu_left.count();
+    answer.what = fit.runtime->value();
+    return answer;
+  }
+  if (!is_better(winner, fit)) return answer;  // the chosen one is where others made room
+  answer.behind = what_decided(winner, fit);
+  const auto figure = [&answer](const Fit& of) {
+    if (*answer.behind == Preference::NodePriority) return of.priority;
+    if (*answer.behind == Preference::Cpu) return of.cpu_left.count();
+    return *answer.behind == Preference::Ram ? of.ram_left.count() : 0;
+  };
+  answer.asked = figure(winner);
+  answer.has = figure(fit);
+  return answer;
+}
+
+NodeVerdict verdict_of(const model::NodeAnswer& answer, const model::NodeId* chosen) {
+  NodeVerdict verdict{answer.node, answer.reason, {}, {}, {}, {}, {}};
+  if (answer.reason && is_amount(*answer.reason)) {
+    verdict.asked = answer.asked;
+    verdict.has = answer.has;
+  }
+  if (answer.reason) {
+    verdict.detail = turned_down(answer);
+  } else if (chosen != nullptr) {
+    verdict.detail = fitting(answer, *chosen);
+  }
+  return verdict;
 }
 
 std::vector<NodeVerdict> describe_all(const std::vector<NodeView>& nodes, const Request& request,

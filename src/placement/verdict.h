@@ -17,6 +17,16 @@ std::vector<NodeVerdict> describe_all(const std::vector<NodeView>& nodes, const 
 // What every node says to the request now, whether it fits or not. Ordered by node id.
 std::vector<NodeVerdict> verdicts_for(const Pipeline& pipeline, const Request& request);
 
+// The same in figures, for later.
+model::NodeAnswer answer_of(const NodeView& node, const Request& request, const Verdict& verdict);
+model::NodeAnswer answer_of(const Fit& winner, const Fit& fit);
+
+// What a node has said, with its words; `chosen` is the one that was, or nullptr.
+NodeVerdict verdict_of(const model::NodeAnswer& answer, const model::NodeId* chosen);
+
+// Whether a rule compares what is asked for with what there is.
+bool is_amount(Reason reason);
+
 // "64 MiB", or exact bytes where a unit would round.
 std::string human(Bytes bytes);
 

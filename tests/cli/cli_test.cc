@@ -302,9 +302,14 @@ TEST(BerthWhy, AnswersProgramsToo) {
   const Finished finished = berth({"why", "--offline", "app/vehicle/1", "-f", "-", "-o", "json"},
                                   std::string(kNode) + kItem + kTwo);
   const json answer = json::parse(finished.out);
-  EXPECT_EQ(answer["reason"], "InsufficientCpu");
-  EXPECT_EQ(answer["nodes"][0]["asked"], 600);
-  EXPECT_EQ(answer["hint"], "free 200 DMIPS on n1");
+  EXPECT_EQ(answer["item"], "app");
+  EXPECT_EQ(answer["now"]["reason"], "InsufficientCpu");
+  EXPECT_EQ(answer["now"]["nodes"][0]["asked"], 600);
+  EXPECT_EQ(answer["now"]["hint"], "free 200 DMIPS on n1");
+  EXPECT_FALSE(answer.contains("decision")) << "nobody knows what was decided";
+  const Finished yaml = berth({"why", "--offline", "app", "-f", "-", "-o", "yaml"},
+                              std::string(kNode) + kItem + kTwo);
+  EXPECT_THAT(yaml.out, HasSubstr("now:\n  summary:"));
 }
 
 TEST(BerthWhy, SaysFourForAnUnknownInstanceAndSuggestsOne) {

@@ -432,12 +432,62 @@ TEST_F(Online, PlanReportsErrorsAtTheirPlaceInTheFile) {
   EXPECT_THAT(finished.err, ContainsRegex("<stdin>:4:[0-9]+: error: spec.run\\[0\\].item"));
 }
 
-TEST_F(Online, WhyExplainsFromTheCluster) {
-  server_.answer("GET /v1/cluster", kCluster);
+// What was decided by revision 7, when n2 was too full; `stands` and `now` follow.
+constexpr const char* kDecided = R"({"item":"app","subject":"vehicle","index":0,"decision":{
+  "revision":7,"kind":"Placed","summary":"Placed 1.0.0 on n1/process",
+  "placement":{"node":"n1","runtime":"process"},"leftOut":2,
+  "nodes":[{"node":"n1","detail":"best fit, on process: 1000 DMIPS left"},
+           {"node":"n2","reason":"InsufficientCpu","asked":600,"has":412,"detail":"short"}],)";
+
+TEST_F(Online, WhyTellsWhatWasDecidedWithTheFiguresOfThen) {
+  server_.answer("GET /v1/why/app", std::string(kDecided) + R"("stands":true},
+                     "now":{"summary":"kept on n1/process: it runs there well","nodes":[]}})");
   const Finished finished = berth({"why", "app"});
   EXPECT_EQ(finished.exit_code, 0) << finished.err;
-  EXPECT_THAT(finished.out, ContainsRegex("n1 +chosen"));
+  EXPECT_THAT(finished.out, HasSubstr("app/vehicle/0: decided by revision 7: Placed 1.0.0 on "
+                                      "n1/process\n"));
+  EXPECT_THAT(finished.out, ContainsRegex("n1 +chosen +best fit, on process: 1000 DMIPS left"));
+  EXPECT_THAT(finished.out, ContainsRegex("n2 +InsufficientCpu +asked 600 DMIPS, has 412 DMIPS"));
+  EXPECT_THAT(finished.out, HasSubstr("... and 2 nodes that came less near\n"));
+  EXPECT_THAT(finished.out, Not(HasSubstr("kept on"))) << "the same would be decided now";
+  const Finished programs = berth({"why", "app", "-o", "json"});
+  const json answer = json::parse(programs.out);
+  EXPECT_EQ(answer["decision"]["nodes"][1]["has"], 412);
+  EXPECT_EQ(answer["now"]["summary"], "kept on n1/process: it runs there well");
+  EXPECT_EQ(berth({"why", "app", "-o", "name"}).out, "instance/app/vehicle/0\n");
   EXPECT_EQ(berth({"why", "nothing"}).exit_code, 4);
+}
+
+TEST_F(Online, WhyTellsWhatWouldBeDecidedNowIfThatIsSomethingElse) {
+  server_.answer("GET /v1/why/app%2Fvehicle%2F0", std::string(kDecided) + R"("stands":false},
+                     "now":{"summary":"placed in the room that was left",
+                            "placement":{"node":"n2","runtime":"process"},
+                            "nodes":[{"node":"n1","reason":"NoUsableNodes","detail":"is cordoned"},
+                                     {"node":"n2","detail":"best fit"}]}})");
+  const Finished finished = berth({"why", "app/vehicle/0"});
+  EXPECT_EQ(finished.exit_code, 0) << finished.err;
+  EXPECT_THAT(finished.out, HasSubstr("decided by revision 7"));
+  EXPECT_THAT(finished.out,
+              HasSubstr("Now it would be decided otherwise: placed in the room that was left\n"));
+  EXPECT_THAT(finished.out, ContainsRegex("n2 +chosen +best fit"));
+}
+
+TEST_F(Online, WhyOfAnUpdateInPlaceSaysThatNobodyElseWasAsked) {
+  server_.answer("GET /v1/why/app", R"({"item":"app","subject":"vehicle","index":0,"decision":{
+      "revision":9,"kind":"Updated","summary":"Updated 1 to 2 on n1/process",
+      "placement":{"node":"n1","runtime":"process"},"nodes":[],"leftOut":0,"stands":true},
+      "now":{"summary":"kept","nodes":[]}})");
+  EXPECT_EQ(berth({"why", "app"}).out,
+            "app/vehicle/0: decided by revision 9: Updated 1 to 2 on n1/process\n"
+            "  It could stay where it was, so no other node was asked.\n");
+}
+
+TEST_F(Online, WhyWithFilesExplainsFromTheCluster) {
+  server_.answer("GET /v1/cluster", kCluster);
+  const Finished finished = berth({"why", "app/vehicle/1", "-f", "-"}, kTwo);
+  EXPECT_EQ(finished.exit_code, 0) << finished.err;
+  EXPECT_THAT(finished.out, ContainsRegex("n1 +InsufficientCpu"));
+  EXPECT_EQ(berth({"why", "nothing", "-f", "-"}, kTwo).exit_code, 4);
 }
 
 // --- what changes the cluster

@@ -150,6 +150,21 @@ TEST_F(Cached, WhatIsAskedForAgainWhileItIsErasedBeginsAnew) {
   EXPECT_NE(driver.record(kWeb).uid, uid);
 }
 
+TEST_F(Cached, WhatIsAskedForAgainWhileItIsErasedTellsWhereThatIsNotDone) {
+  driver.join("n2");
+  driver.apply({a_deployment("d", {a_run("web").on("n2")})});
+  remove();
+  agent().answers = false;
+  driver.agent("n2").answers = false;
+  driver.erase("Instance", "web/default/0");
+  const model::Command erase = driver.commands_to("n1").at(0);
+  ask_again();
+  const auto message = [this] { return driver.controller().statuses().at(kWeb).problem.message; };
+  EXPECT_EQ(message(), "its old data are being erased on n1, n2");
+  driver.report("n1", agent().answer(erase));
+  EXPECT_EQ(message(), "its old data are being erased on n2");
+}
+
 // --- Subjects ----------------------------------------------------------------------------------
 
 class Subjects : public Cached {

@@ -49,7 +49,11 @@ class AskedByTheAbsent {
 class PlanCarrier {
  public:
   PlanCarrier(Context& context, const placement::Snapshot& snapshot, const Plan& plan)
-      : context_(context), snapshot_(snapshot), plan_(plan) {}
+      : context_(context), snapshot_(snapshot), plan_(plan) {
+    for (const placement::Relief& relief : plan.relief) {
+      for (const model::InstanceKey& key : relief.leaving) relieved_by_.emplace(key, relief.node);
+    }
+  }
 
   // Whether any record changed.
   bool carry_out() {
@@ -99,7 +103,7 @@ class PlanCarrier {
     if (record->place && record->place != placement.place) {
       record->leaving = leaving_after_move(context_, *record, placement.place);
     }
-    note_placement(placement, *record);
+    const model::InstanceRecord before = *record;
     record->phase = model::Phase::Placed;
     record->kept_for = {};
     record->data_on.insert(placement.place.node);
@@ -110,25 +114,66 @@ class PlanCarrier {
     ObservedInstance& observed = context_.instances[placement.key];
     observed.refusal.reset();
     put(*record);
+    note_placement(placement, before);
   }
 
   void note_placement(const Placement& placement, const model::InstanceRecord& before) {
     const std::string where = model::to_string(placement.place);
     if (!before.place) {
-      decide(NoteKind::Placed, placement.key, fmt::format("{} on {}", placement.version, where));
+      decide(NoteKind::Placed, placement, fmt::format("{} on {}", placement.version, where));
     } else if (before.version != placement.version) {
-      decide(NoteKind::Updated, placement.key,
+      decide(NoteKind::Updated, placement,
              fmt::format("{} to {} on {}", before.version, placement.version, where));
     } else if (*before.place != placement.place) {
-      decide(NoteKind::Moved, placement.key,
+      decide(NoteKind::Moved, placement,
              fmt::format("{} to {}", model::to_string(*before.place), where));
     }
   }
 
-  void decide(NoteKind kind, const model::InstanceKey& key, std::string text) {
-    context_.instances[key].decision =
-        fmt::format("{} {}, by revision {}", to_string(kind), text, context_.state.revision() + 1);
-    context_.note(kind, key, std::move(text));
+  void decide(NoteKind kind, const Placement& placement, std::string text) {
+    context_.note(kind, placement.key, text);
+    context_.state.put(
+        model::DecisionRecord{.key = placement.key,
+                              .revision = context_.state.revision() + 1,
+                              .kind = decision_of(kind),
+                              .text = std::move(text),
+                              .because = why_it_leaves(placement.key, placement.made_room_for),
+                              .place = placement.place,
+                              .reason = {},
+                              .hint = {},
+                              .answers = placement.answers});
+  }
+
+  static model::DecisionKind decision_of(NoteKind kind) {
+    if (kind == NoteKind::Placed) return model::DecisionKind::Placed;
+    return kind == NoteKind::Moved ? model::DecisionKind::Moved : model::DecisionKind::Updated;
+  }
+
+  // Where the rules do not tell it.
+  std::string why_it_leaves(const model::InstanceKey& key,
+                            const std::optional<model::InstanceKey>& made_room_for) const {
+    if (made_room_for) return "it had to make room for " + model::to_string(*made_room_for);
+    const auto overloaded = relieved_by_.find(key);
+    if (overloaded == relieved_by_.end()) return "";
+    return overloaded->second.value() + " was overloaded";
+  }
+
+  // The first word counts, as long as the reason is the same: what the nodes lack changes with
+  // every breath they take, and is no other decision.
+  void decide(const Refusal& refusal) {
+    const auto* last = context_.state.find_decision(refusal.key);
+    if (last != nullptr && last->reason == refusal.reason) return;
+    const bool displaced = refusal.made_room_for.has_value();
+    context_.state.put(model::DecisionRecord{
+        .key = refusal.key,
+        .revision = context_.state.revision() + 1,
+        .kind = displaced ? model::DecisionKind::Displaced : model::DecisionKind::Refused,
+        .text = refusal.version,
+        .because = why_it_leaves(refusal.key, refusal.made_room_for),
+        .place = {},
+        .reason = refusal.reason,
+        .hint = refusal.hint,
+        .answers = refusal.answers});
   }
 
   void refuse(const Refusal& refusal) {
@@ -144,6 +189,7 @@ class PlanCarrier {
     record->leaving.reset();
     record->version = refusal.version;
     put(*record);
+    decide(refusal);
   }
 
   void refuse_without_ids(const model::InstanceKey& key) {
@@ -189,6 +235,7 @@ class PlanCarrier {
       record.place.reset();
       record.leaving.reset();
       context_.instances[record.key].refusal.reset();
+      context_.state.erase_decision(record.key);
       put(record);
     }
     for (auto& [key, observed] : context_.instances) {
@@ -230,6 +277,7 @@ class PlanCarrier {
   const Plan& plan_;
   std::vector<placement::Request> expanded_;
   std::map<model::InstanceKey, const placement::Request*> requests_;
+  std::map<model::InstanceKey, model::NodeId> relieved_by_;  // the node that they leave for that
   bool changed_ = false;
 };
 
@@ -250,7 +298,7 @@ bool give_up_refused_turns(Context& context, const Plan& plan) {
 void plan_until_it_rests(Context& context) {
   for (int i = 0; i < kPlansPerStep; ++i) {
     const placement::Snapshot snapshot = snapshot_of(context);
-    const Plan plan = placement::make_plan(snapshot, {});
+    const Plan plan = placement::make_plan(snapshot, {.answers = placement::Answers::Kept});
     if (give_up_refused_turns(context, plan)) {
       --i;  // each time there are fewer turns
       continue;
@@ -289,7 +337,7 @@ std::uint64_t begin_run(Context& context, std::optional<CallId> call) {
 }
 
 placement::Options options_for(const Rebalance& rebalance) {
-  placement::Options options;
+  placement::Options options{.answers = placement::Answers::Kept};
   options.mode = rebalance.scope == RebalanceScope::Everything ? placement::Mode::RebalanceFull
                                                                : placement::Mode::RebalanceMinimal;
   options.relieve = rebalance.only;

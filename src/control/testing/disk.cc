@@ -44,6 +44,7 @@ void erase(Durable& disk, const Write& write) {
     case Table::Rollouts: return erase_named(disk.rollouts, write.key, request);
     case Table::EnvOverrides: return erase_named(disk.env_overrides, write.key, as_is);
     case Table::Subjects: return erase_named(disk.subjects, write.key, value);
+    case Table::Decisions: return erase_named(disk.decisions, write.key, text);
   }
 }
 
@@ -92,6 +93,9 @@ struct Putter {
   }
   void operator()(const model::Subject& record) const {
     disk.subjects.insert_or_assign(record.id, record);
+  }
+  void operator()(const model::DecisionRecord& record) const {
+    disk.decisions.insert_or_assign(record.key, record);
   }
 };
 

@@ -2,6 +2,8 @@
 #include <google/protobuf/struct.pb.h>
 
 #include <algorithm>
+#include <limits>
+#include <map>
 #include <set>
 #include <utility>
 #include <vector>
@@ -193,12 +195,37 @@ placement::Explanation explanation_of(const placement::Plan& plan, const model::
   return {key, fmt::format("runs{}, and nothing asks for it: it stops", where), {}};
 }
 
-Result<std::string> explained(const Cluster& cluster, const std::string& instance) {
-  const placement::Snapshot snapshot = snapshot_of(cluster);
+// The cluster, and the decisions about those that may be meant by a name.
+struct Decided {
+  Cluster cluster;
+  std::map<model::InstanceKey, model::DecisionRecord> decisions;
+};
+
+// A name without a subject means the only one there is; which, is found out where there is time.
+Decided decided(const control::Controller& controller, const std::string& instance) {
+  Decided decided{copy_of(controller), {}};
+  const auto name = codec::parse_instance_name(instance);
+  if (!name) return decided;
+  const auto& all = controller.durable().decisions;
+  auto it = all.lower_bound({name->item, model::SubjectId{}, 0});
+  while (it != all.end() && it->first.item == name->item) {
+    const model::SubjectId& subject = it->first.subject;
+    const auto meant = all.find({name->item, subject, name->index});
+    if (meant != all.end()) decided.decisions.insert(*meant);
+    it = all.upper_bound({name->item, subject, std::numeric_limits<std::uint32_t>::max()});
+  }
+  return decided;
+}
+
+Result<std::string> explained(const Decided& decided, const std::string& instance) {
+  const placement::Snapshot snapshot = snapshot_of(decided.cluster);
   const auto key = TRY(codec::find_instance(instance, known_instances(snapshot)));
   const placement::Plan plan =
       placement::make_plan(snapshot, {.mode = placement::Mode::Run, .explain = key});
-  return codec::explanation_to_json(plan, explanation_of(plan, key));
+  const auto decision = decided.decisions.find(key);
+  return codec::explanation_to_json(
+      plan, explanation_of(plan, key),
+      decision == decided.decisions.end() ? nullptr : &decision->second);
 }
 
 void answer_with_json(const CallPtr& call, Result<std::string> json, const Message& form) {
@@ -269,10 +296,15 @@ void plan(const Services& services, const v1::PlanRequest& request, const CallPt
 }
 
 void why(const Services& services, const v1::WhyRequest& request, const CallPtr& call) {
-  look(services, call, copy_of, [request, call](const Cluster& cluster) {
-    answer_with_json(call, explained(cluster, request.instance()),
-                     google::protobuf::Struct::default_instance());
-  });
+  look(
+      services, call,
+      [request](const control::Controller& controller) {
+        return decided(controller, request.instance());
+      },
+      [request, call](const Decided& decided) {
+        answer_with_json(call, explained(decided, request.instance()),
+                         google::protobuf::Struct::default_instance());
+      });
 }
 
 void get_cluster(const Services& services, const v1::GetClusterRequest&, const CallPtr& call) {

@@ -134,6 +134,7 @@ TEST(HttpFront, PlansWithoutChangingAnything) {
   EXPECT_THAT(plane.get("/v1/items"), HasSubstr(R"("documents":[])"));
   plane.post("/v1/apply", files(kItem + kDeployment));
   EXPECT_THAT(plane.get("/v1/why/web"), HasSubstr("n1"));
+  EXPECT_THAT(plane.get("/v1/why/web"), HasSubstr("\"decision\""));
   EXPECT_THAT(plane.get("/v1/why/wed"), HasSubstr("Did you mean"));
 }
 

@@ -24,7 +24,7 @@ class Displacement {
     const auto choice = choose_without(displaceable);
     if (!choice) return {};
     RequestList displaced = make_room(displaceable, *choice);
-    board_.place(newcomer_, *choice, "placed where lower priorities made room");
+    board_.place_at(newcomer_, *choice, "placed where lower priorities made room");
     return displaced;
   }
 
@@ -73,7 +73,7 @@ class Displacement {
       const bool helps = improves_a_shortage(before, figures_for(choice));
       board_.reserve(position);
       if (!helps) continue;
-      board_.unseat(position);
+      board_.displace(position, newcomer_);
       displaced.push_back(position);
     }
     return displaced;

@@ -16,7 +16,7 @@ bool keep(Board& board, std::size_t position, const char* why) {
   const auto runtime = node ? board.find_runtime(*node, place.runtime) : std::nullopt;
   if (runtime) {
     if (const auto choice = board.pipeline().keep(request, {*node, *runtime})) {
-      board.place(position, *choice, "kept on " + model::to_string(place) + ": " + why);
+      board.keep(position, *choice, "kept on " + model::to_string(place) + ": " + why);
       return true;
     }
   }

@@ -6,12 +6,9 @@ namespace berth::placement {
 RequestList place_round(Board& board, const RequestList& requests) {
   RequestList refused;
   for (const std::size_t request : requests) {
-    if (const auto choice = board.pipeline().choose(board.requests()[request])) {
-      board.place(request, *choice, "placed in the room that was left");
-    } else {
-      board.refuse(request);
-      refused.push_back(request);
-    }
+    if (board.place(request, "placed in the room that was left")) continue;
+    board.refuse(request);
+    refused.push_back(request);
   }
   return refused;
 }

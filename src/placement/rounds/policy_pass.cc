@@ -46,7 +46,7 @@ void stay(Board& board, std::size_t position) {
   const Slot slot{*node, *runtime};
   const std::uint32_t image = image_for(board, request, slot);
   const Amounts asked = board.pipeline().asked(request, *request.item, slot.node);
-  board.place(position, {slot, image, asked}, "pinned to " + model::to_string(place));
+  board.keep(position, {slot, image, asked}, "pinned to " + model::to_string(place));
 }
 
 }  // namespace

@@ -160,7 +160,7 @@ class Relieving {
   void move(const Assignments& assignments, Relief& relief) {
     for (const Assignment& one : assignments) board_.unseat(one.request);
     for (const auto& [position, choice] : assignments) {
-      board_.place(position, choice, "leaves " + view().id.value() + ", which is overloaded");
+      board_.place_at(position, choice, "leaves " + view().id.value() + ", which is overloaded");
       relief.leaving.push_back(request(position).key);
     }
   }

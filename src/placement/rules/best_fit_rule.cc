@@ -19,10 +19,10 @@ constexpr std::array kCriteria{
               [](const Fit& a, const Fit& b) { return a.cpu_left <=> b.cpu_left; }},
     Criterion{Preference::Ram,
               [](const Fit& a, const Fit& b) { return a.ram_left <=> b.ram_left; }},
-    Criterion{Preference::NodeId, [](const Fit& a, const Fit& b) { return *b.node <=> *a.node; }},
-    Criterion{Preference::RuntimeType,
+    Criterion{Preference::NodeName, [](const Fit& a, const Fit& b) { return *b.node <=> *a.node; }},
+    Criterion{Preference::TypeOrder,
               [](const Fit& a, const Fit& b) { return b.type_preference <=> a.type_preference; }},
-    Criterion{Preference::RuntimeId,
+    Criterion{Preference::RuntimeName,
               [](const Fit& a, const Fit& b) { return *b.runtime <=> *a.runtime; }},
 };
 
@@ -45,7 +45,16 @@ Preference what_decided(const Fit& winner, const Fit& loser) {
   for (const Criterion& criterion : kCriteria) {
     if (criterion.better(winner, loser) != 0) return criterion.preference;
   }
-  return Preference::RuntimeId;
+  return Preference::RuntimeName;
+}
+
+bool is_better(const Fit& a, const Fit& b) {
+  if (a.priority != b.priority) return a.priority > b.priority;
+  for (const Criterion& criterion : kCriteria) {
+    const auto order = criterion.better(a, b);
+    if (order != 0) return order > 0;
+  }
+  return false;
 }
 
 }  // namespace berth::placement

@@ -1,0 +1,177 @@
+#include <gtest/gtest.h>
+
+#include "control/testing.h"
+#include "placement/verdict.h"
+
+namespace berth::control {
+namespace {
+
+using model::DecisionKind;
+
+const model::InstanceKey kWeb = key_of("web");
+
+// "n1: best fit, on crun: 1000 DMIPS left; n2: asked 600, has 412 DMIPS".
+std::string answers_of(const model::DecisionRecord& decision) {
+  const model::NodeId* chosen = decision.place ? &decision.place->node : nullptr;
+  std::string text;
+  for (const model::NodeAnswer& answer : decision.answers.nodes) {
+    if (!text.empty()) text += "; ";
+    text += answer.node.value() + ": " + placement::verdict_of(answer, chosen).detail;
+  }
+  return text;
+}
+
+class Decisions : public testing::Test {
+ protected:
+  const model::DecisionRecord& decision(const model::InstanceKey& key = kWeb) const {
+    const auto* found = driver.controller().decision_about(key);
+    if (found == nullptr) throw std::logic_error("nothing was decided");
+    return *found;
+  }
+  bool any_decision(const model::InstanceKey& key = kWeb) const {
+    return driver.controller().decision_about(key) != nullptr;
+  }
+
+  // n2 has 412 DMIPS left when web asks for 600.
+  void place_web_while_n2_is_full() {
+    driver.join("n1");
+    driver.join("n2");
+    driver.apply({a_service("big").cpu(588), a_deployment("b", {a_run("big").on("n2")})});
+    driver.apply({a_service("web").cpu(600), a_deployment("d", {a_run("web")})});
+  }
+
+  Driver driver;
+};
+
+TEST_F(Decisions, TellThePlaceTheRevisionAndWhatTheOtherNodesSaid) {
+  place_web_while_n2_is_full();
+  EXPECT_EQ(to_string(decision()), "Placed 1 on n1/crun");
+  EXPECT_EQ(decision().kind, DecisionKind::Placed);
+  EXPECT_EQ(answers_of(decision()),
+            "n1: best fit, on crun: 1000 DMIPS left; n2: asked 600, has 412 DMIPS");
+  EXPECT_EQ(decision().answers.left_out, 0u);
+}
+
+TEST_F(Decisions, StandWhenTheSituationHasChanged) {
+  place_web_while_n2_is_full();
+  const model::DecisionRecord before = decision();
+  const std::uint64_t revision = driver.revision();
+  driver.erase("Deployment", "b");
+  driver.join("n3");
+  EXPECT_GT(driver.revision(), revision);
+  EXPECT_EQ(decision(), before);
+  EXPECT_EQ(answers_of(decision()),
+            "n1: best fit, on crun: 1000 DMIPS left; n2: asked 600, has 412 DMIPS");
+}
+
+TEST_F(Decisions, SurviveARestart) {
+  place_web_while_n2_is_full();
+  const model::DecisionRecord before = decision();
+  driver.restart();
+  EXPECT_EQ(decision(), before);
+  driver.connect("n1");
+  driver.connect("n2");
+  driver.advance(10s);
+  EXPECT_EQ(decision(), before);
+}
+
+TEST_F(Decisions, AreThoseOfTheRevisionThatMadeThemDurable) {
+  driver.join("n1");
+  const std::uint64_t before = driver.revision();
+  driver.apply({a_service("web"), a_deployment("d", {a_run("web")})});
+  EXPECT_EQ(decision().revision, before + 1);
+}
+
+TEST_F(Decisions, OfARefusalTellTheReasonAndTheHint) {
+  driver.join("n1");
+  driver.apply({a_service("web").cpu(1600), a_deployment("d", {a_run("web")})});
+  EXPECT_EQ(to_string(decision()), "Refused 1: InsufficientCpu");
+  EXPECT_EQ(answers_of(decision()), "n1: asked 1600, has 1000 DMIPS");
+  EXPECT_EQ(decision().hint, driver.controller().statuses().at(kWeb).problem.message);
+  EXPECT_FALSE(decision().place);
+}
+
+TEST_F(Decisions, OfARefusalStandWhileTheReasonIsTheSame) {
+  driver.join("n1");
+  driver.apply({a_service("web").cpu(1600), a_deployment("d", {a_run("web")})});
+  const model::DecisionRecord before = decision();
+  driver.apply({a_service("other").cpu(100), a_deployment("o", {a_run("other")})});
+  EXPECT_EQ(decision(), before) << "n1 has less, but that is no other decision";
+  driver.restart();
+  driver.connect("n1");
+  EXPECT_EQ(decision(), before);
+  driver.cordon("n1");
+  EXPECT_EQ(decision().reason, model::Reason::NoUsableNodes);
+  EXPECT_GT(decision().revision, before.revision);
+}
+
+TEST_F(Decisions, OfARefusalGiveWayToAPlace) {
+  driver.apply({a_service("web"), a_deployment("d", {a_run("web")})});
+  EXPECT_EQ(decision().kind, DecisionKind::Refused);
+  driver.join("n1");
+  EXPECT_EQ(decision().kind, DecisionKind::Placed);
+  EXPECT_FALSE(decision().reason);
+}
+
+TEST_F(Decisions, AboutTheDisplacedNameTheOneThatTookTheirPlace) {
+  driver.join("n1");
+  driver.apply(
+      {a_service("low").cpu(800), a_service("high").cpu(800), a_deployment("d", {a_run("low")})});
+  driver.apply({a_deployment("e", {a_run("high").priority(1)})});
+  EXPECT_EQ(to_string(decision(key_of("low"))),
+            "Displaced 1: InsufficientCpu, because it had to make room for high/default/0");
+  EXPECT_EQ(answers_of(decision(key_of("low"))), "n1: asked 800, has 200 DMIPS");
+  EXPECT_EQ(to_string(decision(key_of("high"))), "Placed 1 on n1/crun");
+}
+
+TEST_F(Decisions, AboutTheDisplacedThatFindAnotherPlaceNameItToo) {
+  driver.join("n1");
+  driver.apply({a_service("low").cpu(800), a_service("high").cpu(800).pinned(),
+                a_deployment("d", {a_run("low")})});
+  driver.join("n2");
+  driver.apply({a_deployment("e", {a_run("high").priority(1).on("n1")})});
+  EXPECT_EQ(to_string(decision(key_of("low"))),
+            "Moved n1/crun to n2/crun, because it had to make room for high/default/0");
+}
+
+TEST_F(Decisions, OfAMoveTellWhatTheNodeSaidThatIsLeft) {
+  driver.join("n1");
+  driver.apply({a_service("web"), a_deployment("d", {a_run("web")})});
+  driver.join("n2");
+  driver.drain("n1");
+  EXPECT_EQ(to_string(decision()), "Moved n1/crun to n2/crun");
+  EXPECT_EQ(answers_of(decision()), "n1: is being drained; n2: best fit, on crun: 1000 DMIPS left");
+}
+
+TEST_F(Decisions, OfAnUpdateInPlaceAskNobodyElse) {
+  driver.join("n1");
+  driver.join("n2");
+  driver.apply({a_service("web"), a_deployment("d", {a_run("web")})});
+  driver.apply({a_service("web").version("2"), a_deployment("d", {a_run("web").version("2")})});
+  EXPECT_EQ(to_string(decision()), "Updated 1 to 2 on n1/crun");
+  EXPECT_EQ(answers_of(decision()), "");
+}
+
+TEST_F(Decisions, KeepThoseThatCameNearestAndCountTheRest) {
+  for (int i = 10; i < 22; ++i) driver.join("n" + std::to_string(i));
+  driver.join("n30", a_node().cpu(500));
+  driver.apply({a_service("web").cpu(600), a_deployment("d", {a_run("web")})});
+  EXPECT_EQ(decision().answers.nodes.size(), 8u);
+  EXPECT_EQ(decision().answers.left_out, 5u);
+  EXPECT_EQ(decision().answers.nodes.front().node, node_id("n10"));
+  EXPECT_EQ(decision().answers.nodes.back().node, node_id("n17"));
+}
+
+TEST_F(Decisions, AreForgottenWithTheirInstance) {
+  driver.join("n1");
+  driver.apply({a_service("web"), a_deployment("d", {a_run("web")})});
+  driver.erase("Deployment", "d");
+  EXPECT_FALSE(any_decision()) << "nothing was decided about one that nobody asks for";
+  const std::uint64_t forgotten_by = driver.revision();
+  driver.apply({a_deployment("d", {a_run("web")})});
+  EXPECT_GT(decision().revision, forgotten_by);
+  EXPECT_EQ(to_string(decision()), "Placed 1 on n1/crun");
+}
+
+}  // namespace
+}  // namespace berth::control
