@@ -159,7 +159,7 @@ def system_suites() -> list[Suite]:
             for path in sorted(tests.glob("*_test.py"))]
 
 
-THREADED = ["shell_test", "link_test", "controld_test", "agentd_test"]
+THREADED = ["shell_test", "runtime_test", "network_test", "link_test", "controld_test", "agentd_test"]
 
 
 def thread_suites() -> list[Suite]:
