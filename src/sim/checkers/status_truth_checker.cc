@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 
 #include "control/controller.h"
 #include "sim/checkers/checkers.h"
@@ -25,6 +26,13 @@ class StatusTruthChecker : public Checker {
   StatusTruthChecker(const World& world, Violate violate)
       : world_(world), violate_(std::move(violate)) {}
 
+  // Also without any trouble: a variable may expire, a node may be relieved.
+  void sending(const control::Outgoing& outgoing) override {
+    const model::Command& command = outgoing.command;
+    if (command.run.empty() && command.stop.empty()) return;
+    told_.insert_or_assign(outgoing.node, world_.now());
+  }
+
   void ticked() override { check(kNewsTravel); }
   void rested() override { check(Duration{}); }
 
@@ -43,9 +51,14 @@ class StatusTruthChecker : public Checker {
         violate_("status truth", to_string(key) + " is shown active on an unknown node");
         continue;
       }
-      if (world_.now() - world_.calm_since(status.place->node) >= calm)
-        check(status, *host->second);
+      if (is_calm(status.place->node, calm)) check(status, *host->second);
     }
+  }
+
+  bool is_calm(const model::NodeId& node, Duration calm) const {
+    const auto told = told_.find(node);
+    if (told != told_.end() && world_.now() - told->second < calm) return false;
+    return world_.now() - world_.calm_since(node) >= calm;
   }
 
   void check(const model::InstanceStatus& status, const AgentHost& host) {
@@ -61,6 +74,7 @@ class StatusTruthChecker : public Checker {
 
   const World& world_;
   Violate violate_;
+  std::map<model::NodeId, Time> told_;  // when it was last told to run or stop something
 };
 
 }  // namespace
