@@ -8,6 +8,9 @@ shift
 log=build/$preset.log
 # Another checkout of the same sources finds what this one has compiled.
 export CCACHE_BASEDIR=$PWD CCACHE_NOHASHDIR=1
+# Nor does it depend on the language of whoever builds.
+unset LC_ALL LC_CTYPE LC_MESSAGES
+export LANG=C.UTF-8
 mkdir -p build
 
 fail() {
