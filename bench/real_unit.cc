@@ -140,7 +140,9 @@ std::unique_ptr<Program> RealUnit::start_agent(const std::string& node) const {
     waitpid(join.pid(), nullptr, 0);
   }
   return std::make_unique<Program>(
-      "berth-agent", std::vector<std::string>{"--state-dir", state, "--runtimes", "process"}, log);
+      "berth-agent",
+      std::vector<std::string>{"--state-dir", state, "--runtimes", "process", "--network", "off"},
+      log);
 }
 
 InstantAgent::InstantAgent(const RealUnit& unit, const std::string& node) {
