@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <cstdlib>
 #include <fstream>
 #include <iterator>
@@ -103,7 +104,11 @@ TEST_F(DaemonTest, RenewsItsCertificateAndShowsItToNewConnections) {
   const std::string endpoints = text_of(directory_ / "state" / "endpoints.json");
   for (const std::string name : {"https", "grpc"}) {
     const std::string before = certificate_at(endpoints, name);
-    while (certificate_at(endpoints, name) == before) std::this_thread::sleep_for(50ms);
+    const auto until = std::chrono::steady_clock::now() + 60s;
+    while (certificate_at(endpoints, name) == before) {
+      ASSERT_LT(std::chrono::steady_clock::now(), until) << name << " shows the old one still";
+      std::this_thread::sleep_for(50ms);
+    }
   }
 }
 
