@@ -16,6 +16,7 @@
 #include "client/path.h"
 #include "codec/instance_name.h"
 #include "codec/plan_json.h"
+#include "placement/explanation.h"
 #include "placement/request.h"
 
 // `berth why`: what each node said to one instance when it was decided, or would say, and what
@@ -47,21 +48,6 @@ struct WhyFlags {
   std::string output = "table";
   std::vector<std::string> words;  // the instance, then files that stood after -f FILE
 };
-
-std::set<model::InstanceKey> known_instances(const placement::Snapshot& snapshot) {
-  std::set<model::InstanceKey> known;
-  for (const placement::Request& request : placement::expand(snapshot)) known.insert(request.key);
-  for (const auto& [key, present] : snapshot.present) known.insert(key);
-  return known;
-}
-
-// What runs and is not asked for any more has no verdicts: nothing was decided about it.
-Explanation explanation_of(const Plan& plan, const model::InstanceKey& key) {
-  if (plan.explanation) return *plan.explanation;
-  const auto stop = std::ranges::find(plan.stops, key, &placement::Stop::key);
-  const std::string where = stop == plan.stops.end() ? "" : " on " + model::to_string(stop->place);
-  return {key, fmt::format("runs{}, and nothing asks for it: it stops", where), {}};
-}
 
 std::string_view mark_of(const NodeVerdict& verdict, bool is_chosen, const Style& style) {
   if (is_chosen) return style.unicode ? "✓" : "*";
@@ -153,9 +139,9 @@ Result<Json> plan(const PlanningFlags& flags, placement::Mode mode, const std::s
                   Console& console) {
   const World world = TRY(load_world(flags, console));
   const placement::Snapshot snapshot = placement::snapshot_of(world.documents);
-  const auto key = TRY(codec::find_instance(instance, known_instances(snapshot)));
+  const auto key = TRY(codec::find_instance(instance, placement::known_instances(snapshot)));
   const Plan plan = placement::make_plan(snapshot, {.mode = mode, .explain = key});
-  return Json::parse(codec::explanation_to_json(plan, explanation_of(plan, key)));
+  return Json::parse(codec::explanation_to_json(plan, placement::explanation_of(plan, key)));
 }
 
 Result<Json> explain(const PlanningFlags& flags, const std::string& instance, Console& console) {

@@ -15,6 +15,7 @@
 #include "controld/api/calls.h"
 #include "controld/api/messages.h"
 #include "controld/cluster_documents.h"
+#include "placement/explanation.h"
 #include "placement/request.h"
 
 namespace berth::controld::api {
@@ -180,21 +181,6 @@ Result<std::string> planned(Cluster cluster, const v1::PlanRequest& request) {
   return codec::plan_to_json(plan, revision);
 }
 
-std::set<model::InstanceKey> known_instances(const placement::Snapshot& snapshot) {
-  std::set<model::InstanceKey> known;
-  for (const placement::Request& request : placement::expand(snapshot)) known.insert(request.key);
-  for (const auto& [key, present] : snapshot.present) known.insert(key);
-  return known;
-}
-
-// What runs and is not asked for any more has no verdicts: nothing was decided about it.
-placement::Explanation explanation_of(const placement::Plan& plan, const model::InstanceKey& key) {
-  if (plan.explanation) return *plan.explanation;
-  const auto stop = std::ranges::find(plan.stops, key, &placement::Stop::key);
-  const std::string where = stop == plan.stops.end() ? "" : " on " + model::to_string(stop->place);
-  return {key, fmt::format("runs{}, and nothing asks for it: it stops", where), {}};
-}
-
 // The cluster, and the decisions about those that may be meant by a name.
 struct Decided {
   Cluster cluster;
@@ -219,12 +205,12 @@ Decided decided(const control::Controller& controller, const std::string& instan
 
 Result<std::string> explained(const Decided& decided, const std::string& instance) {
   const placement::Snapshot snapshot = snapshot_of(decided.cluster);
-  const auto key = TRY(codec::find_instance(instance, known_instances(snapshot)));
+  const auto key = TRY(codec::find_instance(instance, placement::known_instances(snapshot)));
   const placement::Plan plan =
       placement::make_plan(snapshot, {.mode = placement::Mode::Run, .explain = key});
   const auto decision = decided.decisions.find(key);
   return codec::explanation_to_json(
-      plan, explanation_of(plan, key),
+      plan, placement::explanation_of(plan, key),
       decision == decided.decisions.end() ? nullptr : &decision->second);
 }
 

@@ -1,0 +1,25 @@
+#include "placement/explanation.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "placement/request.h"
+
+namespace berth::placement {
+
+std::set<model::InstanceKey> known_instances(const Snapshot& snapshot) {
+  std::set<model::InstanceKey> known;
+  for (const Request& request : expand(snapshot)) known.insert(request.key);
+  for (const auto& [key, present] : snapshot.present) known.insert(key);
+  return known;
+}
+
+Explanation explanation_of(const Plan& plan, const model::InstanceKey& key) {
+  if (plan.explanation) return *plan.explanation;
+  const auto stop = std::ranges::find(plan.stops, key, &Stop::key);
+  const std::string where = stop == plan.stops.end() ? "" : " on " + model::to_string(stop->place);
+  return {key, fmt::format("runs{}, and nothing asks for it: it stops", where), {}};
+}
+
+}  // namespace berth::placement
