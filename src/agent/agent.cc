@@ -137,7 +137,7 @@ void Agent::apply_network(const Context& context) {
 }
 
 void Agent::record(const Context& context, const NodeObserved& event) {
-  reporter_.observed(event.info);
+  reporter_.observed(context.now, event.info);
   shared_.observe(event.info);
   for (const model::RuntimeId& runtime : runtimes_.observe(context, event.info)) {
     touch_waiting_for(runtime);

@@ -60,10 +60,17 @@ void Reporter::disconnected(std::uint64_t connection) {
   if (connection_ == connection) connection_.reset();
 }
 
-void Reporter::observed(const model::NodeInfo& node) {
+void Reporter::observed(Time now, const model::NodeInfo& node) {
   if (node_ == node) return;
   node_ = node;
   node_changed_ = true;
+  std::map<model::RuntimeId, Time> not_ready;
+  for (const model::Runtime& runtime : node.runtimes) {
+    if (runtime.ready == model::Readiness::Ready) continue;
+    const auto before = not_ready_since_.find(runtime.id);
+    not_ready.emplace(runtime.id, before == not_ready_since_.end() ? now : before->second);
+  }
+  not_ready_since_ = std::move(not_ready);
 }
 
 void Reporter::measured(const Measured& usage) {
@@ -125,6 +132,7 @@ std::optional<model::Report> Reporter::report(const Context& context,
     changed_.merge(std::exchange(moved_, {}));
     if (must_be_full_ || has_changes() || !report->states.empty()) ++revision_;
     report->revision = revision_;
+    if (must_be_full_ || node_changed_) tell_node(*report, context.now);
     must_be_full_ ? tell_all(*report) : tell_changes(*report);
     if (report->measurement) told_of_node_ = *report->measurement;
     must_be_full_ = false;
@@ -138,14 +146,19 @@ std::optional<model::Report> Reporter::report(const Context& context,
 
 void Reporter::tell_all(model::Report& report) {
   report.full = true;
-  report.node = node_;
   if (usage_) report.measurement = usage_->node;
   report.instances.reserve(statuses_.size());
   for (const auto& [key, status] : statuses_) report.instances.push_back(measured_status(status));
 }
 
+void Reporter::tell_node(model::Report& report, Time now) const {
+  report.node = node_;
+  for (const auto& [runtime, since] : not_ready_since_) {
+    report.not_ready_for.emplace(runtime, now - since);
+  }
+}
+
 void Reporter::tell_changes(model::Report& report) {
-  if (node_changed_) report.node = node_;
   if (usage_ && usage_->node && has_moved(told_of_node_, *usage_->node)) {
     report.measurement = usage_->node;
   }

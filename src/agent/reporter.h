@@ -22,7 +22,7 @@ class Reporter {
   void connected(std::uint64_t connection);
   void disconnected(std::uint64_t connection);
 
-  void observed(const model::NodeInfo& node);
+  void observed(Time now, const model::NodeInfo& node);
   // No reason to speak. What has changed enough to matter goes with the next report, a heartbeat
   // perhaps; the node's total goes with every one.
   void measured(const Measured& usage);
@@ -53,6 +53,7 @@ class Reporter {
   bool is_due(const Context& context, const States& states) const;
   void tell_all(model::Report& report);
   void tell_changes(model::Report& report);
+  void tell_node(model::Report& report, Time now) const;
   model::ReportedStatus measured_status(const model::ReportedStatus& status);
 
   std::optional<std::uint64_t> connection_;
@@ -60,6 +61,7 @@ class Reporter {
   std::optional<Time> last_sent_;  // on this connection
 
   std::optional<model::NodeInfo> node_;
+  std::map<model::RuntimeId, Time> not_ready_since_;
   std::optional<Measured> usage_;
   std::map<model::InstanceKey, model::ReportedStatus> statuses_;
 

@@ -43,7 +43,8 @@ void describe(V& v, T& request) {
 
 template <class V, Is<model::NodeConfig> T>
 void describe(V& v, T& config) {
-  auto& [name, node, type, priority, labels, ratios, default_request, thresholds] = config;
+  auto& [name, node, type, priority, labels, ratios, default_request, thresholds, evict_after] =
+      config;
   v.group(Presence::Optional, "match", "which nodes it is for: one, a type, or left out all",
           [&](auto& match) {
             match.field("node", config.node, "name of the node");
@@ -55,6 +56,10 @@ void describe(V& v, T& config) {
   v.field("defaultRequest", default_request,
           "what is reserved for an instance without request and quota");
   v.field("thresholds", thresholds, "load above which instances are moved away");
+  v.field("evictAfter", evict_after,
+          "what runs on a runtime that has not been ready for so long goes elsewhere; left out: it "
+          "stays",
+          Positive{});
 }
 
 template <class V, Is<model::InstanceNetwork> T>
@@ -131,14 +136,17 @@ void describe(V& v, T& limits) {
 
 template <class V, Is<model::Runtime> T>
 void describe(V& v, T& runtime) {
-  auto& [id, type, platform, limits, primary, ready, message] = runtime;
+  auto& [id, type, platform, limits, primary, ready, reason, message, grace] = runtime;
   v.required("name", id, "unique on its node");
   v.required("type", type, "what it runs");
   v.field("platform", platform, "what it offers to images");
   v.field("limits", limits, "its own share of the node");
   v.field("primary", primary, "its readiness is the node's");
   v.field("ready", ready, "whether it can start instances");
+  v.field("reason", reason, "why it is not Ready, in one word", Label{});
   v.field("message", message, "why it is not Ready");
+  v.field("grace", grace,
+          "not being ready for a shorter time does not change the node's conditions");
 }
 
 template <class V, Is<model::NodeInfo> T>

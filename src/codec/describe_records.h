@@ -92,13 +92,32 @@ void describe(V& v, T& drain) {
   v.field("overdue", overdue);
 }
 
+template <class V, Is<model::KeptCondition> T>
+void describe(V& v, T& condition) {
+  auto& [type, status, changed_at] = condition;
+  v.required("type", type);
+  v.required("status", status);
+  v.field("changedAt", changed_at);
+}
+
+template <class V, Is<model::KeptReadiness> T>
+void describe(V& v, T& readiness) {
+  auto& [runtime, graced, changed_at, has_been_ready] = readiness;
+  v.required("runtime", runtime);
+  v.required("graced", graced);
+  v.field("changedAt", changed_at);
+  v.field("hasBeenReady", has_been_ready);
+}
+
 template <class V, Is<model::NodeRecord> T>
 void describe(V& v, T& record) {
-  auto& [id, info, cordoned, drain] = record;
+  auto& [id, info, cordoned, drain, conditions, readiness] = record;
   v.required("id", id);
   v.required("info", info);
   v.field("cordoned", cordoned);
   v.field("drain", drain);
+  v.field("conditions", conditions);
+  v.field("readiness", readiness);
 }
 
 template <class V, Is<model::GroupRecord> T>

@@ -379,6 +379,9 @@ v1::Report to_wire(const model::Report& report) {
   *out.mutable_acted() = to_wire(report.acted);
   out.set_full(report.full);
   if (report.node) write_json(*out.mutable_node(), *report.node);
+  for (const auto& [runtime, time] : report.not_ready_for) {
+    (*out.mutable_not_ready_for_us())[runtime.value()] = time.count();
+  }
   if (report.usage) *out.mutable_usage() = to_wire(*report.usage);
   for (const auto& status : report.instances) *out.add_instances() = to_wire(status);
   for (const auto& key : report.gone) *out.add_gone() = to_wire(key);
@@ -425,6 +428,12 @@ Result<model::Report> from_wire(const v1::Report& report) {
     out.measurement = TRY(read(report.measurement(), Path(top, "measurement")));
   }
   if (!report.node().empty()) out.node = TRY(read_node(report.node(), Path(top, "node")));
+  for (const auto& [runtime, time] : report.not_ready_for_us()) {
+    const Path at(top, "notReadyForUs");
+    const auto id = TRY(id_of<model::RuntimeId>(runtime, at));
+    if (time < 0) return wrong(at, "is negative");
+    out.not_ready_for.emplace(id, Duration(time));
+  }
   if (report.has_usage()) out.usage = TRY(read(report.usage(), Path(top, "usage")));
   return out;
 }

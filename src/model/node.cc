@@ -30,14 +30,17 @@ const Runtime* find_runtime(const NodeInfo& node, const RuntimeId& id) {
   return found == node.runtimes.end() ? nullptr : &*found;
 }
 
-const Runtime* primary_runtime(const NodeInfo& node) {
+const Runtime* primary_runtime(const NodeInfo& node, const std::set<RuntimeId>& have_been_ready) {
   if (node.runtimes.empty()) return nullptr;
   const auto marked = std::ranges::find(node.runtimes, true, &Runtime::primary);
   if (marked != node.runtimes.end()) return &*marked;
-  const auto container = std::ranges::find_if(node.runtimes, [](const Runtime& runtime) {
-    return kind_of(runtime.type) == RuntimeKind::Container;
-  });
-  return container != node.runtimes.end() ? &*container : &node.runtimes.front();
+  const Runtime* container = nullptr;
+  for (const Runtime& runtime : node.runtimes) {
+    if (kind_of(runtime.type) != RuntimeKind::Container) continue;
+    if (have_been_ready.contains(runtime.id)) return &runtime;
+    if (container == nullptr) container = &runtime;
+  }
+  return container != nullptr ? container : &node.runtimes.front();
 }
 
 bool is_fallback(const NodeConfig& config) {
@@ -62,6 +65,7 @@ NodeSettings settings_for(const NodeId& node, const std::string& type,
       take(settings.ratios, config->ratios);
       take(settings.default_request, config->default_request);
       take(settings.thresholds, config->thresholds);
+      if (config->evict_after) settings.evict_after = config->evict_after;
     }
   }
   return settings;

@@ -96,9 +96,11 @@ struct NodeInfo {
 
 const Runtime* find_runtime(const NodeInfo& node, const RuntimeId& id);
 
-// The runtime whose readiness is the node's: the one marked so, else the first of kind container,
-// else the first; nullptr on a node without runtimes.
-const Runtime* primary_runtime(const NodeInfo& node);
+// The runtime whose readiness is the node's: the one marked so, else the first of kind container
+// that has been Ready, else the first of that kind, else the first; nullptr on a node without
+// runtimes.
+const Runtime* primary_runtime(const NodeInfo& node,
+                               const std::set<RuntimeId>& have_been_ready = {});
 
 // An instance as a Node document lists it.
 struct RunningInstance {
@@ -151,6 +153,7 @@ struct NodeConfig {
   std::optional<Ratios> ratios;
   std::optional<DefaultRequest> default_request;
   std::optional<Thresholds> thresholds;
+  std::optional<Duration> evict_after;
 
   friend bool operator==(const NodeConfig&, const NodeConfig&) = default;
 };
@@ -171,6 +174,9 @@ struct NodeSettings {
   Ratios ratios;
   DefaultRequest default_request;
   Thresholds thresholds;
+  // What runs on a runtime that has not been Ready for so long, its grace not counted, goes
+  // elsewhere; nullopt: it stays.
+  std::optional<Duration> evict_after;
 
   friend bool operator==(const NodeSettings&, const NodeSettings&) = default;
 };

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -52,7 +53,9 @@ struct Report {
   CommandNumber acted;  // the newest command carried out
   bool full = false;
   std::optional<NodeInfo> node;  // always in a full report; in others when it changed
-  std::optional<Usage> usage;    // measured total of the node
+  // Comes with `node`: for how long the runtimes that are not Ready have not been.
+  std::map<RuntimeId, Duration> not_ready_for;
+  std::optional<Usage> usage;  // measured total of the node
   std::vector<ReportedStatus> instances;
   std::vector<InstanceKey> gone;  // partial only: no longer there
   std::optional<NodeMeasurement> measurement;

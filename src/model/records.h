@@ -4,8 +4,10 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <vector>
 
 #include "base/time.h"
+#include "model/condition.h"
 #include "model/ids.h"
 #include "model/instance.h"
 #include "model/network.h"
@@ -76,12 +78,14 @@ struct DrainOrder {
   friend bool operator==(const DrainOrder&, const DrainOrder&) = default;
 };
 
-// A node that has joined. Readiness and usage are observed, never stored.
+// A node that has joined. What its runtimes say now, and its usage, are observed, never stored.
 struct NodeRecord {
   NodeId id;
   NodeInfo info;
   bool cordoned = false;
   std::optional<DrainOrder> drain;  // then it is cordoned too
+  std::vector<KeptCondition> conditions;
+  std::vector<KeptReadiness> readiness;
 
   friend bool operator==(const NodeRecord&, const NodeRecord&) = default;
 };

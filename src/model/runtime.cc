@@ -1,5 +1,8 @@
 #include "model/runtime.h"
 
+#include "base/check.h"
+#include "model/condition.h"
+
 namespace berth::model {
 
 RuntimeKind kind_of(RuntimeType type) {
@@ -14,6 +17,25 @@ RuntimeKind kind_of(RuntimeType type) {
     case RuntimeType::Firmware: return RuntimeKind::Component;
   }
   CHECK(false, "unknown runtime type");
+}
+
+ConditionType condition_of(RuntimeKind kind) {
+  switch (kind) {
+    case RuntimeKind::Container: return ConditionType::ContainerRuntimeReady;
+    case RuntimeKind::Vm: return ConditionType::VmRuntimeReady;
+    case RuntimeKind::Function: return ConditionType::FunctionRuntimeReady;
+    case RuntimeKind::Component: return ConditionType::ComponentRuntimeReady;
+  }
+  CHECK(false, "unknown kind of runtimes");
+}
+
+ConditionStatus status_of(Readiness readiness) {
+  switch (readiness) {
+    case Readiness::Ready: return ConditionStatus::True;
+    case Readiness::NotReady: return ConditionStatus::False;
+    case Readiness::Unknown: return ConditionStatus::Unknown;
+  }
+  CHECK(false, "unknown readiness");
 }
 
 }  // namespace berth::model

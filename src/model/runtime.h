@@ -5,6 +5,7 @@
 #include <string>
 
 #include "base/quantity.h"
+#include "base/time.h"
 #include "model/ids.h"
 #include "model/names.h"
 
@@ -29,6 +30,17 @@ struct Names<RuntimeType> {
 
 // What a runtime is for; follows from its type.
 enum class RuntimeKind { Container, Vm, Function, Component };
+
+template <>
+struct Names<RuntimeKind> {
+  static constexpr std::string_view kWhat = "runtime kind";
+  static constexpr std::array kTable{
+      Word<RuntimeKind>{RuntimeKind::Container, "container"},
+      Word<RuntimeKind>{RuntimeKind::Vm, "vm"},
+      Word<RuntimeKind>{RuntimeKind::Function, "function"},
+      Word<RuntimeKind>{RuntimeKind::Component, "component"},
+  };
+};
 
 RuntimeKind kind_of(RuntimeType type);
 
@@ -72,7 +84,9 @@ struct Runtime {
   RuntimeLimits limits;
   bool primary = false;
   Readiness ready = Readiness::Ready;
-  std::string message;  // why it is not Ready
+  std::string reason;   // why it is not Ready, one CamelCase token for programs
+  std::string message;  // the same for people; of a Ready one what they should know
+  Duration grace = 3s;  // not being Ready for a shorter time changes no condition
 
   friend bool operator==(const Runtime&, const Runtime&) = default;
 };
