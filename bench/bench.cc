@@ -15,6 +15,8 @@ const std::vector<Benchmark>& all_benchmarks() {
       {"status", "Does one status cost the same in a big cluster?", step_per_status},
       {"simulation", "How fast does virtual time pass for a unit of 16 nodes?", simulated_hours},
       {"unit", "What do the real programs take, over real gRPC and SQLite?", real_unit},
+      {"readiness", "How soon does the control plane know that a runtime fails?",
+       readiness_to_view},
   };
   return kAll;
 }

@@ -35,5 +35,6 @@ std::vector<Row> launch_per_instance();
 std::vector<Row> full_report();
 std::vector<Row> simulated_hours();
 std::vector<Row> real_unit();
+std::vector<Row> readiness_to_view();
 
 }  // namespace berth::bench

@@ -145,7 +145,7 @@ std::unique_ptr<Program> RealUnit::start_agent(const std::string& node) const {
       log);
 }
 
-InstantAgent::InstantAgent(const RealUnit& unit, const std::string& node) {
+InstantAgent::InstantAgent(const RealUnit& unit, const std::string& node) : node_(plain_node()) {
   link::AgentEndListener listener{
       .connected = [this](std::uint64_t connection) { connected(connection); },
       .disconnected = [](std::uint64_t, const std::string&) {},
@@ -180,7 +180,7 @@ void InstantAgent::carry_out(std::uint64_t connection, const v1::ToAgent& messag
 void InstantAgent::send_full() {
   model::Report report{.boot_id = "bench", .revision = ++revision_, .acted = acted_};
   report.full = true;
-  report.node = plain_node();
+  report.node = node_;
   for (const auto& [key, status] : statuses_) report.instances.push_back(status);
   send(std::move(report));
 }
@@ -192,6 +192,19 @@ void InstantAgent::report(const model::InstanceKey& key, model::InstanceState st
   model::Report report{.boot_id = "bench", .revision = ++revision_, .acted = acted_};
   report.instances.push_back(status);
   send(std::move(report));
+}
+
+void InstantAgent::report(model::Readiness readiness) {
+  const std::lock_guard lock(mutex_);
+  node_.runtimes.front().ready = readiness;
+  model::Report report{.boot_id = "bench", .revision = ++revision_, .acted = acted_};
+  report.node = node_;
+  send(std::move(report));
+}
+
+void InstantAgent::beat() {
+  const std::lock_guard lock(mutex_);
+  send({.boot_id = "bench", .revision = revision_, .acted = acted_});
 }
 
 void InstantAgent::send(model::Report report) {

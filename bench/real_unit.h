@@ -74,6 +74,9 @@ class InstantAgent {
 
   // Says that the state of one of its instances has changed.
   void report(const model::InstanceKey& key, model::InstanceState state);
+  // Says that its runtime is ready, or is not.
+  void report(model::Readiness readiness);
+  void beat();
 
   std::vector<model::InstanceKey> instances() const;
 
@@ -86,6 +89,7 @@ class InstantAgent {
   mutable std::mutex mutex_;
   std::uint64_t connection_ = 0;
   std::uint64_t revision_ = 0;
+  model::NodeInfo node_;
   model::CommandNumber acted_;
   std::map<model::InstanceKey, model::ReportedStatus> statuses_;
   std::unique_ptr<link::AgentEnd> end_;  // last: its threads use all of the above

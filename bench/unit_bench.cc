@@ -1,8 +1,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <condition_variable>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
 #include <stdexcept>
 #include <thread>
 
@@ -18,6 +23,7 @@ using Clock = std::chrono::steady_clock;
 
 constexpr std::uint32_t kInstances = 1'000;
 constexpr int kStatuses = 500;
+constexpr int kAgents = 100;
 constexpr auto kIdle = std::chrono::seconds(10);
 
 double seconds_since(Clock::time_point start) {
@@ -50,49 +56,117 @@ double apply(const RealUnit& unit) {
   return seconds;
 }
 
-// Sends one status after the other, each when a watcher has seen the one before.
-std::vector<double> statuses_to_watcher(const RealUnit& unit, InstantAgent& agent) {
-  std::mutex mutex;
-  std::condition_variable changed;
-  bool synced = false;
-  int seen = 0;
-  bool enough = false;
-  std::thread watcher([&] {
+// A watcher of the control plane, on a thread of its own, that counts what it is looking for.
+class Watcher {
+ public:
+  using IsAwaited = std::function<bool(const v1::WatchEvent& event)>;
+
+  Watcher(const RealUnit& unit, IsAwaited is_awaited)
+      : is_awaited_(std::move(is_awaited)), thread_([this, &unit] { watch(unit); }) {
+    std::unique_lock lock(mutex_);
+    changed_.wait_for(lock, std::chrono::seconds(30), [&] { return synced_; });
+  }
+  ~Watcher() {
+    {
+      const std::lock_guard lock(mutex_);
+      enough_ = true;
+    }
+    thread_.join();
+  }
+
+  // Seconds from the cause until it has seen one more; nullopt: it has not come.
+  std::optional<double> time(const std::function<void()>& cause) {
+    std::unique_lock lock(mutex_);
+    const std::uint64_t before = seen_;
+    const auto start = Clock::now();
+    cause();
+    const bool came =
+        changed_.wait_for(lock, std::chrono::seconds(10), [&] { return seen_ > before; });
+    return came ? std::optional(seconds_since(start)) : std::nullopt;
+  }
+
+ private:
+  void watch(const RealUnit& unit) {
+    const auto go_on = [this] {
+      const std::lock_guard lock(mutex_);
+      return !enough_;
+    };
     const auto ended = client::stream<v1::WatchEvent>(
         unit.client(), {.method = client::Method::Get, .path = "/v1/watch", .body = nullptr},
         [&](const v1::WatchEvent& event) {
-          const std::lock_guard lock(mutex);
-          if (event.has_instance() && synced) ++seen;
-          if (event.has_synced()) synced = true;
-          changed.notify_all();
-          return !enough;
+          {
+            const std::lock_guard lock(mutex_);
+            if (synced_ && is_awaited_(event)) ++seen_;
+            if (event.has_synced()) synced_ = true;
+          }
+          changed_.notify_all();
+          return go_on();
         },
-        [&] {
-          const std::lock_guard lock(mutex);
-          return !enough;
-        });
+        go_on);
     if (!ended) fmt::print(stderr, "watch: {}\n", ended.error().message);
-  });
+  }
+
+  const IsAwaited is_awaited_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  bool synced_ = false;
+  bool enough_ = false;
+  std::uint64_t seen_ = 0;
+  std::thread thread_;
+};
+
+void add_times(std::vector<Row>& rows, const std::string& what, std::vector<double> times,
+               const std::string& remark) {
+  if (times.size() < 2) throw std::runtime_error(what + ": nothing reached the watcher");
+  std::ranges::sort(times);
+  rows.push_back({what + " p50", times[times.size() / 2] * 1e6, "us", remark});
+  rows.push_back({what + " p99", times[times.size() * 99 / 100] * 1e6, "us", ""});
+}
+
+// Sends one status after the other, each when a watcher has seen the one before.
+std::vector<double> statuses_to_watcher(const RealUnit& unit, InstantAgent& agent) {
+  Watcher watcher(unit, [](const v1::WatchEvent& event) { return event.has_instance(); });
   const auto keys = agent.instances();
   std::vector<double> times;
-  {
-    std::unique_lock lock(mutex);
-    changed.wait_for(lock, std::chrono::seconds(30), [&] { return synced; });
-    for (int i = 0; i < kStatuses; ++i) {
-      const auto state = i / static_cast<int>(keys.size()) % 2 == 0 ? model::InstanceState::Failed
-                                                                    : model::InstanceState::Active;
-      const auto start = Clock::now();
-      agent.report(keys[static_cast<std::size_t>(i) % keys.size()], state);
-      const bool came = changed.wait_for(lock, std::chrono::seconds(10), [&] { return seen > i; });
-      if (!came) break;
-      times.push_back(seconds_since(start));
-    }
-    enough = true;
+  for (int i = 0; i < kStatuses; ++i) {
+    const auto state = i / static_cast<int>(keys.size()) % 2 == 0 ? model::InstanceState::Failed
+                                                                  : model::InstanceState::Active;
+    const auto& key = keys[static_cast<std::size_t>(i) % keys.size()];
+    const auto time = watcher.time([&] { agent.report(key, state); });
+    if (!time) break;
+    times.push_back(*time);
   }
-  watcher.join();
-  std::ranges::sort(times);
   return times;
 }
+
+// All agents of a site, which say that they are there as real ones do.
+class Site {
+ public:
+  Site(const RealUnit& unit, int size) {
+    for (int i = 0; i < size; ++i) {
+      agents_.push_back(std::make_unique<InstantAgent>(unit, fmt::format("site-{}", i)));
+    }
+    heart_ = std::thread([this] { beat(); });
+  }
+  ~Site() {
+    stopped_ = true;
+    heart_.join();
+  }
+
+  InstantAgent& agent(std::size_t number) { return *agents_[number % agents_.size()]; }
+
+ private:
+  void beat() {
+    for (std::size_t i = 0; !stopped_; ++i) {
+      agent(i).beat();
+      std::this_thread::sleep_for(std::chrono::milliseconds(2'000) / agents_.size());
+    }
+  }
+
+  std::vector<std::unique_ptr<InstantAgent>> agents_;
+  std::atomic<bool> stopped_ = false;
+  std::thread heart_;
+};
 
 void wait_for_node(const RealUnit& unit, const std::string& name) {
   for (int i = 0; i < 1'000; ++i) {
@@ -121,6 +195,32 @@ void add_idle_rows(std::vector<Row>& rows, const std::string& who, pid_t pid) {
 
 }  // namespace
 
+std::vector<Row> readiness_to_view() {
+  RealUnit unit;
+  Site site(unit, kAgents);
+  for (int i = 0; i < kAgents; ++i) wait_for_node(unit, fmt::format("site-{}", i));
+  std::string awaited;
+  const auto is_it = [&](const v1::WatchEvent& event) {
+    return event.has_node() && event.node().runtimes_size() > 0 &&
+           event.node().runtimes(0).ready() == awaited;
+  };
+  std::vector<double> times;
+  Watcher watcher(unit, is_it);
+  for (const auto readiness : {model::Readiness::NotReady, model::Readiness::Ready}) {
+    for (std::size_t i = 0; i < kAgents; ++i) {
+      const auto time = watcher.time([&] {
+        awaited = model::to_string(readiness);
+        site.agent(i).report(readiness);
+      });
+      if (time) times.push_back(*time);
+    }
+  }
+  std::vector<Row> rows;
+  add_times(rows, "readiness", std::move(times),
+            fmt::format("{} agents, from a change to the control plane's view", kAgents));
+  return rows;
+}
+
 std::vector<Row> real_unit() {
   std::vector<Row> rows;
   {
@@ -129,10 +229,7 @@ std::vector<Row> real_unit() {
     wait_for_node(unit, "bench");
     rows.push_back({"apply", apply(unit) / kInstances * 1e6, "us per instance",
                     fmt::format("{} instances, until all are active", kInstances)});
-    const std::vector<double> times = statuses_to_watcher(unit, agent);
-    if (times.size() < 2) throw std::runtime_error("no status reached the watcher");
-    rows.push_back({"status p50", times[times.size() / 2] * 1e6, "us", "from agent to watcher"});
-    rows.push_back({"status p99", times[times.size() * 99 / 100] * 1e6, "us", ""});
+    add_times(rows, "status", statuses_to_watcher(unit, agent), "from agent to watcher");
   }
   RealUnit unit;
   const auto agent = unit.start_agent("idle");

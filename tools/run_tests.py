@@ -188,7 +188,8 @@ def simulation_suites(everything: bool) -> list[Suite]:
     program = ROOT / "build" / "release" / "bin" / "berth-sim"
     return [Suite(f"simulation_seeds_{first}_to_{first + seeds - 1}",
                   [str(program), "--seed", str(first), "--seeds", str(seeds), "-q"])
-            for first in (1, 1 + seeds)]
+            for first in (1, 1 + seeds)] + [
+        Suite("simulation_flapping_runtimes", [str(program), "--flapping", "--minutes", "10000", "-q"])]
 
 
 def fuzz_suites(everything: bool) -> list[Suite]:

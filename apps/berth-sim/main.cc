@@ -11,6 +11,7 @@
 
 #include "codec/manifest.h"
 #include "sim/demo.h"
+#include "sim/flapping.h"
 #include "sim/report.h"
 #include "sim/run.h"
 
@@ -30,6 +31,7 @@ struct Options {
   std::string faults;
   bool trace = false;
   bool quiet = false;
+  bool flapping = false;
   std::vector<std::string> files;
 };
 
@@ -73,7 +75,9 @@ int run_seeds(const Options& options, sim::Setup setup) {
     progress.show(i, options.seeds, failed);
     setup.seed = options.seed + i;
     const bool twice = options.seeds > 1 && i % kTwiceEvery == 0 && !options.trace;
-    const sim::Outcome outcome = twice ? sim::simulate_twice(setup) : sim::simulate(setup);
+    const sim::Outcome outcome = options.flapping ? sim::simulate_flapping(setup)
+                                 : twice          ? sim::simulate_twice(setup)
+                                                  : sim::simulate(setup);
     sim::add(outcome.counts, counts);
     virtual_time += outcome.virtual_time;
     if (!outcome.violations.empty()) {
@@ -152,6 +156,8 @@ int main(int argc, char** argv) {
                  "readiness, or all, or none (default: all; none with -f)");
   app.add_option("-f,--file", options.files,
                  "manifests: their Nodes are simulated, everything else is applied");
+  app.add_flag("--flapping", options.flapping,
+               "100 nodes, or --nodes, whose runtimes come and go; nothing else goes wrong");
   app.add_flag("--trace", options.trace, "print all that happens");
   app.add_flag("-q,--quiet", options.quiet, "print failures only");
   CLI11_PARSE(app, argc, argv);

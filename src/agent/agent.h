@@ -6,7 +6,6 @@
 #include <string>
 #include <vector>
 
-#include "agent/alarms.h"
 #include "agent/context.h"
 #include "agent/erasures.h"
 #include "agent/events.h"
@@ -17,6 +16,7 @@
 #include "agent/states.h"
 #include "agent/waiting.h"
 #include "agent/wanted.h"
+#include "base/alarms.h"
 #include "base/time.h"
 
 namespace berth::agent {

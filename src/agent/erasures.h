@@ -5,9 +5,9 @@
 #include <set>
 #include <vector>
 
-#include "agent/alarms.h"
 #include "agent/context.h"
 #include "agent/events.h"
+#include "base/alarms.h"
 
 namespace berth::agent {
 

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "agent/alarms.h"
 #include "agent/restart.h"
+#include "base/alarms.h"
 
 namespace berth::agent {
 namespace {

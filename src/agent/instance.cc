@@ -4,7 +4,7 @@
 #include <utility>
 #include <vector>
 
-#include "agent/alarms.h"
+#include "base/alarms.h"
 #include "base/check.h"
 
 namespace berth::agent {

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <utility>
 
-#include "agent/alarms.h"
+#include "base/alarms.h"
 
 namespace berth::agent {
 namespace {

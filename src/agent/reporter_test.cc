@@ -25,6 +25,21 @@ TEST(Report, TheFirstOfAConnectionIsFull) {
   EXPECT_EQ(driver.report().node, a_node().info);
 }
 
+// So that nobody has to compare clocks.
+TEST(Report, SaysForHowLongRuntimesHaveNotBeenReady) {
+  const model::RuntimeId crun{"crun"};
+  Driver driver;
+  driver.tell(a_node({a_runtime("crun", model::Readiness::Unknown)}));
+  driver.advance(2s);
+  driver.tell(Connected{1});
+  EXPECT_EQ(driver.report().not_ready_for, (std::map<model::RuntimeId, Duration>{{crun, 2s}}));
+  driver.advance(1s);
+  driver.tell(a_node({a_runtime("crun", model::Readiness::NotReady)}));
+  EXPECT_EQ(driver.report().not_ready_for, (std::map<model::RuntimeId, Duration>{{crun, 3s}}));
+  driver.tell(a_node());
+  EXPECT_TRUE(driver.report().not_ready_for.empty());
+}
+
 TEST(Report, AFullOneWaitsForTheNodeToBeObserved) {
   Driver driver;
   driver.tell(Connected{1});

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "agent/alarms.h"
+#include "base/alarms.h"
 
 namespace berth::agent {
 namespace {

@@ -4,8 +4,8 @@
 #include <optional>
 #include <set>
 
-#include "agent/alarms.h"
 #include "agent/context.h"
+#include "base/alarms.h"
 #include "model/instance.h"
 #include "model/node.h"
 

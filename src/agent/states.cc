@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "agent/alarms.h"
+#include "base/alarms.h"
 
 namespace berth::agent {
 namespace {

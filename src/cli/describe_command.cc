@@ -114,15 +114,43 @@ Result<std::string> describe_instance(const client::Client& client, const std::s
          TRY(events_section(client, {"instance/" + name_of(instance)}, style));
 }
 
+std::string why_not_ready(const v1::Runtime& runtime) {
+  std::string text = runtime.reason();
+  if (!runtime.message().empty()) text += (text.empty() ? "" : ": ") + runtime.message();
+  if (runtime.not_ready_since_ms() != 0) {
+    text += fmt::format("{}since {}", text.empty() ? "" : ", ",
+                        local_time(runtime.not_ready_since_ms()));
+  }
+  if (runtime.evicting()) text += "; what runs there goes elsewhere";
+  return text;
+}
+
 Table runtimes_table(const v1::Node& node) {
-  Table table({{"RUNTIME"}, {"TYPE"}, {"READY"}, {""}, {"MESSAGE"}});
+  Table table({{"RUNTIME"}, {"TYPE"}, {"KIND"}, {"NOW"}, {"LASTING"}, {""}, {"MESSAGE"}});
+  const auto tone = [](const std::string& readiness) {
+    return same_word(readiness, "ready") ? Tone::Good : Tone::Bad;
+  };
   for (const v1::Runtime& runtime : node.runtimes()) {
-    const bool ready = same_word(runtime.ready(), "ready");
     table.add({{runtime.name()},
                {runtime.type()},
-               {runtime.ready(), ready ? Tone::Good : Tone::Bad},
+               {runtime.kind()},
+               {runtime.ready(), tone(runtime.ready())},
+               {runtime.graced(), tone(runtime.graced())},
                {runtime.primary() ? "primary" : ""},
-               {runtime.message()}});
+               {why_not_ready(runtime)}});
+  }
+  return table;
+}
+
+Table conditions_table(const v1::Node& node) {
+  Table table({{"CONDITION"}, {"STATUS"}, {"SINCE"}, {"HEARD OF"}, {"REASON"}, {"MESSAGE"}});
+  for (const v1::Condition& condition : node.conditions()) {
+    table.add({{condition.type()},
+               {condition.status(), condition.status() == "True" ? Tone::Good : Tone::Bad},
+               {local_time(condition.last_transition_ms())},
+               {local_time(condition.last_heartbeat_ms())},
+               {condition.reason()},
+               {condition.message()}});
   }
   return table;
 }
@@ -157,7 +185,8 @@ Result<std::string> describe_node(const client::Client& client, const std::strin
   for (const std::string& remark : node.remarks()) facts.add("Remark", remark);
   const v1::Instances on_it = TRY(list_instances(client, {.node = node.name()}));
   const std::vector<v1::Instance> instances(on_it.instances().begin(), on_it.instances().end());
-  return facts.render(style) + section("Runtimes", runtimes_table(node), style) +
+  return facts.render(style) + section("Conditions", conditions_table(node), style) +
+         section("Runtimes", runtimes_table(node), style) +
          section("Instances", instances_table(instances, Detail::Short), style) +
          TRY(events_section(client, {"node/" + node.name()}, style));
 }

@@ -9,6 +9,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "base/date.h"
 #include "cli/figures.h"
 
 namespace berth::cli {
@@ -53,10 +54,7 @@ std::string share(std::int64_t part, std::int64_t whole) {
   return fmt::format("{}%", percent_of(part, whole));
 }
 
-std::string utc_time(std::int64_t time_ms) {
-  const std::time_t seconds = time_ms / 1000;
-  return fmt::format("{:%Y-%m-%dT%H:%M:%S}.{:03}Z", fmt::gmtime(seconds), time_ms % 1000);
-}
+std::string utc_time(std::int64_t time_ms) { return iso_date(std::chrono::milliseconds(time_ms)); }
 
 const google::protobuf::Value* member_of(const Struct& object, const std::string& name) {
   const auto found = object.fields().find(name);
@@ -205,6 +203,41 @@ Tone tone_of(const v1::Load& load) {
   return load.state() == "above" ? Tone::Warning : Tone::Plain;
 }
 
+// Of the condition Ready.
+std::string ready_status(const v1::Node& node) {
+  const auto& conditions = node.conditions();
+  const auto ready = std::ranges::find(conditions, "Ready", &v1::Condition::type);
+  return ready == conditions.end() ? "Unknown" : ready->status();
+}
+
+Tone ready_tone(const v1::Node& node) {
+  return ready_status(node) == "True" ? Tone::Good : Tone::Bad;
+}
+
+Json json_of(const v1::Runtime& runtime) {
+  const std::int64_t since = runtime.not_ready_since_ms();
+  return {{"name", runtime.name()},
+          {"type", runtime.type()},
+          {"kind", runtime.kind()},
+          {"ready", runtime.ready()},
+          {"graced", runtime.graced()},
+          {"primary", runtime.primary()},
+          {"reason", runtime.reason()},
+          {"message", runtime.message()},
+          {"notReadySince", since == 0 ? Json(nullptr) : Json(utc_time(since))},
+          {"graceMs", runtime.grace_ms()},
+          {"evicting", runtime.evicting()}};
+}
+
+Json json_of(const v1::Condition& condition) {
+  return {{"type", condition.type()},
+          {"status", condition.status()},
+          {"reason", condition.reason()},
+          {"message", condition.message()},
+          {"lastTransition", utc_time(condition.last_transition_ms())},
+          {"lastHeartbeat", utc_time(condition.last_heartbeat_ms())}};
+}
+
 Json json_of(const v1::Load& load) {
   return {{"state", load.state()},
           {"forMs", load.for_ms()},
@@ -329,6 +362,8 @@ Table nodes_table(const std::vector<v1::Node>& nodes, Detail detail) {
   const bool wide = detail == Detail::Wide;
   std::vector<Column> columns{{"NODE"},
                               {"STATE"},
+                              {"READY"},
+                              {"RUNTIMES"},
                               {"INSTANCES", Align::Right},
                               {"CPU", Align::Right},
                               {"RESERVED", Align::Right},
@@ -336,14 +371,15 @@ Table nodes_table(const std::vector<v1::Node>& nodes, Detail detail) {
                               {"RESERVED", Align::Right},
                               {"TYPE"}};
   if (wide) {
-    columns.insert(
-        columns.end(),
-        {{"CPU LOAD"}, {"RAM LOAD"}, {"PRIORITY", Align::Right}, {"RUNTIMES"}, {"LABELS"}});
+    columns.insert(columns.end(),
+                   {{"CPU LOAD"}, {"RAM LOAD"}, {"PRIORITY", Align::Right}, {"LABELS"}});
   }
   Table table(columns);
   for (const v1::Node& node : nodes) {
     std::vector<Cell> row{{node.name()},
                           {state_text(node), tone_of(node)},
+                          {ready_status(node), ready_tone(node)},
+                          {runtimes_of(node)},
                           {std::to_string(node.instances())},
                           {cpu_text(node.capacity())},
                           {share(node.reserved().cpu(), node.capacity().cpu())},
@@ -354,7 +390,6 @@ Table nodes_table(const std::vector<v1::Node>& nodes, Detail detail) {
       row.push_back({load_text(node, Resource::Cpu), tone_of(node.cpu_load())});
       row.push_back({load_text(node, Resource::Ram), tone_of(node.ram_load())});
       row.push_back({std::to_string(node.priority())});
-      row.push_back({runtimes_of(node)});
       row.push_back({fmt::format("{}", fmt::join(node.labels(), ","))});
     }
     table.add(std::move(row));
@@ -425,6 +460,8 @@ Json json_of(const v1::Node& node) {
             {"labels", Json::array()},
             {"priority", node.priority()},
             {"instances", node.instances()},
+            {"ready", ready_status(node)},
+            {"conditions", Json::array()},
             {"runtimes", Json::array()},
             {"traffic", json_of(node.traffic())},
             {"partitions", Json::array()},
@@ -439,11 +476,10 @@ Json json_of(const v1::Node& node) {
   for (const std::string& remark : node.remarks()) json["remarks"].push_back(remark);
   for (const std::string& label : node.labels()) json["labels"].push_back(label);
   for (const v1::Runtime& runtime : node.runtimes()) {
-    json["runtimes"].push_back({{"name", runtime.name()},
-                                {"type", runtime.type()},
-                                {"ready", runtime.ready()},
-                                {"primary", runtime.primary()},
-                                {"message", runtime.message()}});
+    json["runtimes"].push_back(json_of(runtime));
+  }
+  for (const v1::Condition& condition : node.conditions()) {
+    json["conditions"].push_back(json_of(condition));
   }
   if (node.gone()) json["gone"] = true;
   return json;

@@ -19,7 +19,9 @@
 //             exitCode (null: has not ended) priority uid gid usage{cpu,ram}
 //   node      node type state liveness silentForMs cordoned draining capacity{cpu,ram}
 //             reserved{cpu,ram} used{cpu,ram} (null: not measured) labels priority instances
-//             runtimes[{name,type,ready,primary,message}]
+//             ready (True, False, Unknown) conditions[{type,status,reason,message,lastTransition,
+//             lastHeartbeat}] runtimes[{name,type,kind,ready,graced,primary,reason,message,
+//             notReadySince (null: it is ready),graceMs,evicting}]
 //   event     number time kind about text
 //   documents as in manifests
 namespace berth::cli {

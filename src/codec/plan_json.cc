@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <string_view>
 
+#include "base/date.h"
 #include "codec/text.h"
 #include "codec/yaml_text.h"
 #include "placement/relief_text.h"
@@ -41,6 +42,7 @@ Json json_of(const placement::NodeVerdict& verdict) {
   if (verdict.reason == placement::Reason::RuntimeNotReady) {
     json["runtime"] = verdict.runtime.value();
     if (verdict.readiness) json["state"] = model::to_string(*verdict.readiness);
+    if (verdict.not_ready_since) json["since"] = iso_date(*verdict.not_ready_since);
   }
   return json;
 }

@@ -5,6 +5,7 @@
 
 #include "control/cluster/alarms.h"
 #include "control/cluster/drain.h"
+#include "control/cluster/readiness.h"
 #include "control/cluster/thresholds.h"
 #include "control/launcher/countdown.h"
 #include "control/launcher/overrides.h"
@@ -112,6 +113,7 @@ void put_document(Context& context, const model::Document& document) {
   } else if (const auto* config = std::get_if<model::NodeConfig>(&document)) {
     context.state.put(*config);
     forget_thresholds(context);
+    look_at_all_evictions(context);
   } else if (const auto* override = std::get_if<model::EnvOverride>(&document)) {
     replace_override(context, override->name, *override);
   } else if (const auto* subject = std::get_if<model::Subject>(&document)) {
@@ -217,6 +219,7 @@ Result<void> delete_document(Context& context, const DeleteCall& call) {
     if (!desired.erase_config(call.name)) return not_found("no node config " + call.name);
     context.state.erase_node_config(call.name);
     forget_thresholds(context);
+    look_at_all_evictions(context);
     return {};
   }
   if (call.kind == "EnvOverride") {
@@ -366,6 +369,7 @@ void record(Context& context, const ForgetNodeCall& call) {
   context.holding_back.erase(call.node);
   context.node_alarms.erase({node->alarm, call.node});
   forget_load(context, call.node, *node);
+  context.readiness_alarms.set(call.node, std::nullopt);
   ++context.cluster_changes;
   context.nodes.erase(call.node);
   context.state.erase_node(call.node);

@@ -39,6 +39,7 @@ struct Config {
   std::uint8_t network_prefix = 20;          // the size of one of them
   std::uint32_t first_vxlan = 4096;
   std::uint64_t instances_max = 1'000'000;  // that can be asked for
+  Duration date_of_zero{};  // of the clock, since 1970: for dates that are kept and told to people
   Walk walk = Walk::Dirty;
 };
 

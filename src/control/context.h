@@ -7,6 +7,7 @@
 #include <string>
 #include <utility>
 
+#include "base/alarms.h"
 #include "base/time.h"
 #include "control/cluster/observed_node.h"
 #include "control/config.h"
@@ -90,6 +91,7 @@ struct Dirty {
   bool plan = false;
   std::set<model::NodeId> nodes;                                  // reachability
   std::set<model::NodeId> loads;                                  // against their thresholds
+  std::set<model::NodeId> readiness;                              // of their runtimes
   std::set<std::pair<model::NodeId, model::InstanceKey>> wanted;  // what an agent shall run
   std::set<model::InstanceKey> statuses;
   std::set<model::NodeId> letters;        // may need a command, though nothing of theirs changed
@@ -133,6 +135,7 @@ struct Context {
   std::map<model::NodeId, Drain> drains;
   Networks networks;
   std::set<std::pair<Time, model::NodeId>> load_alarms;
+  Alarms<model::NodeId> readiness_alarms;
   std::set<model::NodeId> overloaded;
   std::uint64_t cluster_changes = 0;  // of anything that may make another plan possible
   Rebalancing rebalancing;
@@ -160,6 +163,9 @@ struct Context {
   void put(const model::InstanceRecord& record);
   void erase(model::InstanceKey key);  // by value: it may be the key of what is erased
   void mark(const model::InstanceRecord& record);
+
+  // Since 1970.
+  Duration date_of(Time time) const { return time.time_since_epoch() + config.date_of_zero; }
 
   ObservedNode* find_node(const model::NodeId& id);
   const ObservedNode* find_node(const model::NodeId& id) const;

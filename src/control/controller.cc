@@ -4,6 +4,7 @@
 
 #include "control/cluster/alarms.h"
 #include "control/cluster/drain.h"
+#include "control/cluster/readiness.h"
 #include "control/launcher/countdown.h"
 #include "control/launcher/handover.h"
 #include "control/launcher/rebalancing.h"
@@ -25,6 +26,7 @@ void Controller::start(Time now) {
     node.has_spoken = true;
     node.out_of_touch_since = now;
     node.info = record.info;
+    node.readiness = restored_readiness(context_, record);
     context_.dirty.nodes.insert(id);
     context_.awaited.insert(id);
     context_.unheard.insert(id);
@@ -52,6 +54,7 @@ void Controller::mark_everything() {
     context_.dirty.nodes.insert(id);
     context_.dirty.networks.insert(id);
     context_.dirty.loads.insert(id);
+    context_.dirty.readiness.insert(id);
     mark_all_on(context_, id);
   }
   for (const auto& [key, record] : context_.state.durable().instances) context_.mark(record);
@@ -67,6 +70,7 @@ Effects Controller::step(Time now, std::span<const Event> batch) {
   mark_edited_items();
   if (context_.config.walk == Walk::Everything) mark_everything();
   nodes_pass(context_);
+  readiness_pass(context_);
   expiry_pass(context_);
   adoption_pass(context_);
   drain_pass(context_);
@@ -94,6 +98,7 @@ std::optional<Time> Controller::next_wake() const {
     wake = std::min(wake, context_.instance_alarms.begin()->first);
   }
   if (!context_.load_alarms.empty()) wake = std::min(wake, context_.load_alarms.begin()->first);
+  wake = std::min(wake, context_.readiness_alarms.next().value_or(kNever));
   wake = std::min(wake, next_rebalance(context_));
   for (const auto& [id, drain] : context_.drains) wake = std::min(wake, drain.deadline);
   for (const auto& [key, rollout] : context_.rollouts) wake = std::min(wake, rollout.wake);

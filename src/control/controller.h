@@ -38,6 +38,9 @@ class Controller {
     return context_.state.find_decision(key);
   }
 
+  // Since 1970.
+  Duration date_of(Time time) const { return context_.date_of(time); }
+
   // Until a cached instance is deleted.
   Duration time_left(const model::InstanceKey& key) const;
 

@@ -15,6 +15,7 @@ std::string_view to_string(NoteKind kind) {
     case NoteKind::NodeDrained: return "NodeDrained";
     case NoteKind::NodeOverloaded: return "NodeOverloaded";
     case NoteKind::NodeRelieved: return "NodeRelieved";
+    case NoteKind::ConditionChanged: return "ConditionChanged";
     case NoteKind::Rebalanced: return "Rebalanced";
     case NoteKind::NotRelieved: return "NotRelieved";
     case NoteKind::Settled: return "Settled";

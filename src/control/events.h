@@ -176,6 +176,7 @@ enum class NoteKind {
   NodeDrained,
   NodeOverloaded,
   NodeRelieved,
+  ConditionChanged,
   Rebalanced,
   NotRelieved,
   Settled,
@@ -213,6 +214,7 @@ struct Effects {
   std::vector<Outgoing> commands;  // to agents
   std::vector<Reply> replies;      // to callers
   std::vector<model::InstanceStatus> changes;  // for every listener
+  std::vector<model::NodeId> readiness_of;  // nodes that have said something else of their runtimes
   std::vector<Note> notes;
   std::optional<Time> wake_at;  // call step again no later than this
 

@@ -8,6 +8,8 @@ namespace berth::control {
 
 // Reachability of nodes by the clocks, and the settling after a start.
 void nodes_pass(Context& context);
+// What nodes make of their runtimes' readiness: conditions, and who is evicted.
+void readiness_pass(Context& context);
 // What is no longer kept: cached instances whose time is over, and their data.
 void expiry_pass(Context& context);
 // Components that were there before us become part of the cluster.

@@ -4,6 +4,8 @@
 #include <utility>
 #include <variant>
 
+#include "control/launcher/snapshot.h"
+
 namespace berth::controld {
 namespace {
 
@@ -62,6 +64,7 @@ Cluster copy_of(const control::Controller& controller) {
   const control::Durable& durable = controller.durable();
   Cluster cluster;
   cluster.revision = durable.counters.revision;
+  cluster.date_of_zero = controller.date_of(Time{});
   for (const auto& [key, item] : durable.items) cluster.documents.emplace_back(item);
   for (const auto& [name, deployment] : durable.deployments) {
     cluster.documents.emplace_back(deployment);
@@ -74,6 +77,7 @@ Cluster copy_of(const control::Controller& controller) {
   for (const auto& [id, record] : durable.nodes) {
     const control::ObservedNode& observed = controller.nodes().at(id);
     nodes.emplace(id, document_of(record, observed));
+    cluster.readiness.emplace(id, observed.readiness);
     const bool is_silent =
         observed.liveness == Liveness::Unknown || observed.liveness == Liveness::Unreachable;
     if (is_silent) cluster.unreachable.insert(id);
@@ -111,7 +115,10 @@ Cluster overlaid(Cluster cluster, model::Manifest documents) {
   std::set<Identity> replaced;
   for (const model::Document& document : documents) {
     replaced.insert(identity_of(document));
-    if (const auto* node = std::get_if<model::Node>(&document)) cluster.unreachable.erase(node->id);
+    if (const auto* node = std::get_if<model::Node>(&document)) {
+      cluster.unreachable.erase(node->id);
+      cluster.readiness.erase(node->id);
+    }
   }
   std::erase_if(cluster.documents, [&](const model::Document& document) {
     return replaced.contains(identity_of(document));
@@ -126,6 +133,9 @@ placement::Snapshot snapshot_of(const Cluster& cluster) {
     if (cluster.unreachable.contains(node.id)) {
       node.reachability = placement::Reachability::Unreachable;
     }
+    const auto readiness = cluster.readiness.find(node.id);
+    if (readiness == cluster.readiness.end()) continue;
+    control::add_readiness(node, readiness->second, cluster.date_of_zero);
   }
   for (const auto& [key, place] : cluster.bound) snapshot.bound.insert_or_assign(key, place);
   return snapshot;

@@ -17,9 +17,11 @@ namespace berth::controld {
 struct Cluster {
   std::uint64_t revision = 0;
   model::Manifest documents;  // Items, Deployments, NodeConfigs, Nodes
-  // What documents cannot say: nodes that are silent but not lost, and which runtime a component
-  // that is asked for on `all` of them is for.
+  // What documents cannot say: nodes that are silent but not lost, what lasts of their runtimes'
+  // readiness, and which runtime a component that is asked for on `all` of them is for.
   std::set<model::NodeId> unreachable;
+  std::map<model::NodeId, control::NodeReadiness> readiness;
+  Duration date_of_zero{};  // of the times in it
   std::map<model::InstanceKey, model::Place> bound;
 };
 

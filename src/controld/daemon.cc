@@ -57,6 +57,11 @@ std::string json_text(std::string_view text) {
   return json;
 }
 
+control::Config with_dates(control::Config config) {
+  config.date_of_zero = shell::date_of_zero();
+  return config;
+}
+
 }  // namespace
 
 class Daemon::Impl {
@@ -71,7 +76,7 @@ class Daemon::Impl {
           link_->send(connection, std::move(message));
         }),
         publisher_(events_, hub_),
-        loop_(store_, config.control, std::move(durable), ports()),
+        loop_(store_, with_dates(config.control), std::move(durable), ports()),
         services_{.loop = loop_,
                   .hub = hub_,
                   .events = events_,

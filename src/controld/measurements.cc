@@ -46,6 +46,31 @@ void add_partitions(std::string& out, const Controller& controller, const Gauge&
   }
 }
 
+// As other exporters have it: 1 for the status that holds.
+void add_conditions(std::string& out, const Controller& controller) {
+  begin(out, {"berth_node_condition", "Whether a condition of a node has this status."});
+  for (const auto& [id, node] : controller.nodes()) {
+    for (const control::Condition& condition : node.readiness.conditions) {
+      for (const auto& [status, word] : model::Names<model::ConditionStatus>::kTable) {
+        out += fmt::format(
+            "berth_node_condition{{node=\"{}\",condition=\"{}\",status=\"{}\"}} {}\n", id.value(),
+            model::to_string(condition.type), word, condition.status == status ? 1 : 0);
+      }
+    }
+  }
+}
+
+void add_runtimes(std::string& out, const Controller& controller) {
+  begin(out, {"berth_runtime_ready", "Whether a runtime is ready now."});
+  for (const auto& [id, node] : controller.nodes()) {
+    for (const model::Runtime& runtime : node.info.runtimes) {
+      const bool is_ready = node.reachable() && runtime.ready == model::Readiness::Ready;
+      out += fmt::format("berth_runtime_ready{{node=\"{}\",runtime=\"{}\"}} {}\n", id.value(),
+                         runtime.id.value(), is_ready ? 1 : 0);
+    }
+  }
+}
+
 void add_instances(std::string& out, const Controller& controller, const Gauge& gauge,
                    const OfInstance& value_of) {
   begin(out, gauge);
@@ -107,6 +132,8 @@ void add_all_instances(std::string& out, const Controller& controller) {
 std::string measurements_text(const Controller& controller) {
   std::string out;
   add_all_nodes(out, controller);
+  add_conditions(out, controller);
+  add_runtimes(out, controller);
   std::size_t instances = 0;
   for (const auto& [id, node] : controller.nodes()) instances += node.reported.size();
   if (instances <= kInstancesMax) add_all_instances(out, controller);

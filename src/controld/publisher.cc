@@ -34,7 +34,8 @@ void log(const control::Note& note) {
 
 // Whether watchers should hear of nodes now, and not only at the next look.
 bool concerns_nodes(const control::Effects& effects) {
-  return std::ranges::any_of(
+  return !effects.readiness_of.empty() ||
+         std::ranges::any_of(
              effects.writes,
              [](const auto& write) { return write.table == control::Table::Nodes; }) ||
          std::ranges::any_of(effects.notes,
@@ -70,6 +71,7 @@ std::vector<NodeView> Publisher::changed_nodes(const control::Controller& contro
     NodeView timeless = view;
     timeless.silent_for = {};
     timeless.seen_at = {};
+    timeless.heard_at = {};
     const auto known = before.find(view.id);
     if (known == before.end() || known->second != timeless) changed.push_back(std::move(view));
     if (known != before.end()) before.erase(known);

@@ -40,23 +40,49 @@ std::vector<const model::NodeConfig*> configs_of(const control::Durable& durable
   return configs;
 }
 
-NodeView view_of(const model::NodeRecord& record, const control::ObservedNode* observed, Time now,
+ReadinessView view_of(const Controller& controller, const control::NodeReadiness& readiness,
+                      const model::Runtime& runtime) {
+  ReadinessView view;
+  const auto known = readiness.runtimes.find(runtime.id);
+  if (known == readiness.runtimes.end()) return view;
+  view.graced = known->second.graced;
+  view.evicting = known->second.evicting;
+  if (runtime.ready != model::Readiness::Ready) {
+    view.not_ready_since = controller.date_of(known->second.not_ready_since);
+  }
+  return view;
+}
+
+void add_readiness(NodeView& view, const Controller& controller,
+                   const control::ObservedNode& node) {
+  const auto* primary = model::primary_runtime(node.info, node.readiness.have_been_ready());
+  if (primary != nullptr) view.primary = primary->id;
+  for (const model::Runtime& runtime : node.info.runtimes) {
+    view.readiness.push_back(view_of(controller, node.readiness, runtime));
+  }
+  for (const control::Condition& condition : node.readiness.conditions) {
+    view.conditions.push_back({condition.type, condition.status, condition.reason,
+                               condition.message, controller.date_of(condition.changed)});
+  }
+  view.heard_at = controller.date_of(node.last_heard);
+}
+
+NodeView view_of(const Controller& controller, const model::NodeRecord& record, Time now,
                  const std::vector<const model::NodeConfig*>& configs) {
+  const control::ObservedNode& node = controller.nodes().at(record.id);
   NodeView view;
   view.id = record.id;
-  view.info = record.info;
+  view.info = node.info;
   view.cordoned = record.cordoned;
   view.draining = record.drain.has_value();
   view.seen_at = now;
-  if (observed != nullptr) {
-    view.info = observed->info;
-    view.liveness = observed->liveness;
-    if (!observed->reachable()) view.silent_for = std::max(now - observed->last_heard, Duration{});
-    view.used = observed->usage;
-    view.cpu_load = observed->load.cpu;
-    view.ram_load = observed->load.ram;
-    view.measurement = observed->measurement;
-  }
+  view.liveness = node.liveness;
+  if (!node.reachable()) view.silent_for = std::max(now - node.last_heard, Duration{});
+  view.used = node.usage;
+  view.cpu_load = node.load.cpu;
+  view.ram_load = node.load.ram;
+  view.measurement = node.measurement;
+  add_readiness(view, controller, node);
   view.settings = model::settings_for(record.id, view.info.type, configs);
   return view;
 }
@@ -169,10 +195,7 @@ std::vector<NodeView> nodes_of(const Controller& controller, Time now) {
   const auto configs = configs_of(durable);
   std::map<model::NodeId, NodeView> nodes;
   for (const auto& [id, record] : durable.nodes) {
-    const auto observed = controller.nodes().find(id);
-    nodes.emplace(
-        id, view_of(record, observed == controller.nodes().end() ? nullptr : &observed->second, now,
-                    configs));
+    nodes.emplace(id, view_of(controller, record, now, configs));
   }
   add_reservations(durable, nodes);
   count_instances(controller, nodes);

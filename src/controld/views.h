@@ -8,6 +8,7 @@
 
 #include "base/time.h"
 #include "control/controller.h"
+#include "model/condition.h"
 #include "model/instance.h"
 #include "model/node.h"
 
@@ -33,9 +34,32 @@ struct InstanceView {
   friend bool operator==(const InstanceView&, const InstanceView&) = default;
 };
 
+struct ConditionView {
+  model::ConditionType type = model::ConditionType::Ready;
+  model::ConditionStatus status = model::ConditionStatus::Unknown;
+  std::string reason;
+  std::string message;
+  Duration changed_at{};  // since 1970
+
+  friend bool operator==(const ConditionView&, const ConditionView&) = default;
+};
+
+// What is made of a runtime that is in the node's `info`.
+struct ReadinessView {
+  model::Readiness graced = model::Readiness::Unknown;
+  Duration not_ready_since{};  // since 1970; 0: it is ready
+  bool evicting = false;
+
+  friend bool operator==(const ReadinessView&, const ReadinessView&) = default;
+};
+
 struct NodeView {
   model::NodeId id;
   model::NodeInfo info;
+  model::RuntimeId primary;
+  std::vector<ReadinessView> readiness;  // of the runtimes, in their order
+  std::vector<ConditionView> conditions;
+  Duration heard_at{};  // since 1970
   control::Liveness liveness = control::Liveness::Unknown;
   Duration silent_for{};  // of one that is not reachable
   bool cordoned = false;

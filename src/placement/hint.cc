@@ -120,7 +120,7 @@ Changes make_usable(const Site& site) {
   }
   const auto& tolerates = site.request.item->tolerates;
   if (site.view().ready || tolerates.contains(model::Toleration::NodeNotReady)) return changes;
-  const model::Runtime* primary = model::primary_runtime(*site.view().info);
+  const model::Runtime* primary = site.view().primary;
   changes.push_back(primary == nullptr ? add_runtime(site)
                                        : Change{Effort::Repair, 0, repair(site, *primary)});
   return changes;

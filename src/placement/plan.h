@@ -48,6 +48,7 @@ struct NodeVerdict {
   std::optional<std::int64_t> has;
   model::RuntimeId runtime;                   // of RuntimeNotReady: which one
   std::optional<model::Readiness> readiness;  // of RuntimeNotReady
+  std::optional<Duration> not_ready_since;    // of RuntimeNotReady: a date since 1970, if known
   std::string detail;                         // a phrase for people: "lacks label zone=edge"
 
   friend bool operator==(const NodeVerdict&, const NodeVerdict&) = default;

@@ -33,6 +33,7 @@ NodeView view_of(const model::Node& node, const std::vector<const model::NodeCon
                 .cordoned = node.cordoned || node.draining,
                 .drain = node.draining ? Drain::Gently : Drain::No,
                 .ready = primary != nullptr && primary->ready == model::Readiness::Ready,
+                .primary = primary,
                 .overloaded = {},
                 .usage = node.usage,
                 .system_usage = system_usage_of(node)};

@@ -46,10 +46,13 @@ struct NodeView {
   Reachability reachability = Reachability::Connected;
   bool cordoned = false;
   Drain drain = Drain::No;
-  bool ready = false;                 // its primary runtime is
-  Overload overloaded;                // above a max threshold; matters while rebalancing
-  std::optional<model::Usage> usage;  // measured total, averaged
-  model::Usage system_usage;          // of everything that is not ours
+  bool ready = false;                       // its primary runtime is, after its grace
+  const model::Runtime* primary = nullptr;  // of `info`
+  std::map<model::RuntimeId, Duration> not_ready_since = {};  // dates since 1970, where known
+  std::set<model::RuntimeId> evicting = {};  // what runs on these shall go, if it finds a place
+  Overload overloaded;                       // above a max threshold; matters while rebalancing
+  std::optional<model::Usage> usage;         // measured total, averaged
+  model::Usage system_usage;                 // of everything that is not ours
 };
 
 // Where an instance is now.

@@ -8,6 +8,7 @@
 #include <tuple>
 
 #include "base/check.h"
+#include "base/date.h"
 
 namespace berth::placement {
 namespace {
@@ -19,13 +20,18 @@ std::string connection_detail(const NodeView& node) {
   return "is not connected";
 }
 
+std::string readiness_text(const NodeView& node, const model::Runtime& runtime) {
+  std::string text = fmt::format("{} is {}", runtime.id.value(), model::to_string(runtime.ready));
+  const auto since = node.not_ready_since.find(runtime.id);
+  if (since != node.not_ready_since.end()) text += " since " + iso_date(since->second);
+  return text;
+}
+
 std::string usable_detail(const NodeView& node) {
   if (node.drain != Drain::No) return "is being drained";
   if (node.cordoned) return "is cordoned";
-  const model::Runtime* primary = model::primary_runtime(*node.info);
-  if (primary == nullptr) return "has no runtime";
-  return fmt::format("is not Ready: its primary runtime {} is {}", primary->id.value(),
-                     model::to_string(primary->ready));
+  if (node.primary == nullptr) return "has no runtime";
+  return fmt::format("is not Ready: its primary runtime {}", readiness_text(node, *node.primary));
 }
 
 std::string node_id_detail(const NodeView& node, const Request& request) {
@@ -84,9 +90,7 @@ std::string what_of(const NodeView& node, const Request& request, const Verdict&
     case Reason::NoMatchingRuntimeType: return runtime_type_detail(node, request, verdict);
     case Reason::NoMatchingPlatform:
       return platform_detail(verdict.image->platform, *verdict.runtime);
-    case Reason::RuntimeNotReady:
-      return fmt::format("{} is {}", verdict.runtime->id.value(),
-                         model::to_string(verdict.runtime->ready));
+    case Reason::RuntimeNotReady: return readiness_text(node, *verdict.runtime);
     case Reason::InsufficientCpu:
     case Reason::InsufficientRam:
     case Reason::InsufficientStorage:
@@ -156,6 +160,8 @@ NodeVerdict describe(const NodeView& node, const Request& request, const Verdict
   if (verdict.reason == Reason::RuntimeNotReady) {
     described.runtime = verdict.runtime->id;
     described.readiness = verdict.runtime->ready;
+    const auto since = node.not_ready_since.find(verdict.runtime->id);
+    if (since != node.not_ready_since.end()) described.not_ready_since = since->second;
   }
   return described;
 }

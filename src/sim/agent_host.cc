@@ -65,7 +65,9 @@ void AgentHost::boot() {
   watch_.agent_loaded(node_, *loaded);
   memory_ = *loaded;
   machine_.agent_restarted();
-  core_.emplace(agent::Config{.node = node_, .boot_id = fmt::format("{}#{}", name_, ++boots_)},
+  core_.emplace(agent::Config{.node = node_,
+                              .boot_id = fmt::format("{}#{}", name_, ++boots_),
+                              .heartbeat = stage_.heartbeat},
                 std::move(*loaded));
   post(machine_.observed());
   network_.agent_started(node_);

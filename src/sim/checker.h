@@ -41,7 +41,7 @@ class Checker {
   virtual void acting(const model::NodeId&, const agent::Action&) {}
   // A user calls the controller.
   virtual void called(const control::Event&) {}
-  // Every virtual second.
+  // Every virtual second, or half a heartbeat.
   virtual void ticked() {}
   // Faults have stopped and all is as desired; and then everything has had its time to rest.
   virtual void settled() {}

@@ -100,5 +100,10 @@ TEST(StateChecker, FindsStatesThatWereLeftBehind) {
               Contains("state"));
 }
 
+TEST(ReadinessChecker, FindsWhatIsPlacedOnARuntimeThatIsNotReady) {
+  EXPECT_THAT(violated_checkers({Sabotage::Misplace, {Fault::Readiness}, 10}),
+              Contains("readiness"));
+}
+
 }  // namespace
 }  // namespace berth::sim

@@ -22,6 +22,37 @@ control::Outgoing without_states(control::Outgoing outgoing) {
   return outgoing;
 }
 
+std::optional<model::Place> find_unready(
+    const std::map<model::NodeId, control::ObservedNode>& nodes) {
+  for (const auto& [id, node] : nodes) {
+    for (const model::Runtime& runtime : node.info.runtimes) {
+      if (runtime.ready != model::Readiness::Ready) return model::Place{id, runtime.id};
+    }
+  }
+  return std::nullopt;
+}
+
+void misplace(control::Effects& effects,
+              const std::map<model::NodeId, control::ObservedNode>& nodes) {
+  const auto bad = find_unready(nodes);
+  if (!bad) return;
+  for (control::Write& write : effects.writes) {
+    if (write.table != control::Table::Instances || !write.record) continue;
+    auto& record = std::get<model::InstanceRecord>(*write.record);
+    if (record.place) record.place = *bad;
+  }
+}
+
+control::Config config_for(Duration heartbeat) {
+  control::Config config;
+  config.heartbeat = heartbeat;
+  config.broken_after = heartbeat;
+  config.silent_after = 2 * heartbeat;
+  config.resend_after = 2 * heartbeat;
+  config.node_lost_grace = 30 * heartbeat;
+  return config;
+}
+
 }  // namespace
 
 ControllerHost::ControllerHost(Stage& stage, Random random, Network& network, Checker& watch)
@@ -32,7 +63,7 @@ void ControllerHost::boot() {
   CHECK(loaded.has_value(), loaded ? "" : loaded.error().message);
   watch_.controller_loaded(*loaded);
   tamper(*loaded);
-  core_.emplace(control::Config{}, std::move(*loaded));
+  core_.emplace(config_for(stage_.heartbeat), std::move(*loaded));
   network_.controller_started();
 }
 
@@ -47,6 +78,7 @@ control::Effects ControllerHost::step_core(Time now, std::span<const control::Ev
     stage_.trace.line(stage_.now(), name_, "< {}", describe(event));
   }
   control::Effects effects = core_->step(now, batch);
+  if (stage_.sabotage == Sabotage::Misplace) misplace(effects, core_->nodes());
   for (const control::Note& note : effects.notes) {
     stage_.trace.line(stage_.now(), name_, "{} {} {}", control::to_string(note.kind), note.about,
                       note.text);

@@ -342,6 +342,7 @@ void Machine::set_readiness(const model::RuntimeId& runtime, model::Readiness re
   const auto found = std::ranges::find(info_.runtimes, runtime, &model::Runtime::id);
   if (found == info_.runtimes.end() || found->ready == readiness) return;
   found->ready = readiness;
+  ++readiness_changes_;
   disturb();
   tell_(observed());
 }

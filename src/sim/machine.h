@@ -57,6 +57,8 @@ class Machine {
   void sicken_a_run();
   void hang(const model::RuntimeId& runtime, Duration duration);
   void set_readiness(const model::RuntimeId& runtime, model::Readiness readiness);
+  // How often that has changed something.
+  std::uint64_t readiness_changes() const { return readiness_changes_; }
   void set_state(model::NodeState state);
   // Everything is mended: nothing hangs, is sick or lied about any more.
   void heal();
@@ -125,6 +127,7 @@ class Machine {
   std::uint64_t power_life_ = 0;
   std::optional<LoadMeter> meter_;
   Time disturbed_{};
+  std::uint64_t readiness_changes_ = 0;
   Time hung_ = Time{} - 24h;
 };
 

@@ -34,19 +34,6 @@ void run_with_users(const Setup& setup, const Cluster& cluster, World& world) {
   }
 }
 
-Outcome outcome_of(const Setup& setup, const Cluster& cluster, const World& world) {
-  const std::string replay =
-      fmt::format("berth-sim --seed {} --nodes {} --minutes {} --faults {}", setup.seed,
-                  cluster.nodes.size(), setup.faulty / 60s, to_string(setup.faults));
-  return {.seed = setup.seed,
-          .nodes = cluster.nodes.size(),
-          .violations = world.violations(),
-          .hash = world.hash(),
-          .virtual_time = world.now() - Time{},
-          .counts = world.counts(),
-          .replay = replay};
-}
-
 // In every third run instances use so much that nodes are overloaded, and thresholds tell. Drawn
 // from a stream of its own: the other runs stay what they were.
 void draw_loads_and_thresholds(Setup& setup, Cluster& cluster) {
@@ -60,6 +47,19 @@ void draw_loads_and_thresholds(Setup& setup, Cluster& cluster) {
 }
 
 }  // namespace
+
+Outcome outcome_of(const Setup& setup, const Cluster& cluster, const World& world) {
+  const std::string replay =
+      fmt::format("berth-sim --seed {} --nodes {} --minutes {} --faults {}", setup.seed,
+                  cluster.nodes.size(), setup.faulty / 60s, to_string(setup.faults));
+  return {.seed = setup.seed,
+          .nodes = cluster.nodes.size(),
+          .violations = world.violations(),
+          .hash = world.hash(),
+          .virtual_time = world.now() - Time{},
+          .counts = world.counts(),
+          .replay = replay};
+}
 
 Outcome simulate(const Setup& given) {
   Setup setup = given;

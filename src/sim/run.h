@@ -28,6 +28,9 @@ Outcome simulate(const Setup& setup);
 // Runs twice and demands the same trace.
 Outcome simulate_twice(const Setup& setup);
 
+// What a world that has been run has come to.
+Outcome outcome_of(const Setup& setup, const Cluster& cluster, const World& world);
+
 // A unit of 16 nodes and its users, with nothing going wrong: what benchmarks time.
 Outcome simulate_calm_unit(Duration duration);
 

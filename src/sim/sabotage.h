@@ -20,6 +20,7 @@ enum class Sabotage {
   DropStarts,       // agents' hosts never carry out starts
   DropReplies,      // callers never hear from the controller
   LoseStates,       // the controller's host leaves out the states that commands hand over
+  Misplace,         // the controller's host writes down places on runtimes that are not ready
   UnseededDelay,    // a delay that the seed knows nothing of
 };
 

@@ -37,6 +37,7 @@ struct Stage {
   Trace trace;
   Counts counts;
   Sabotage sabotage = Sabotage::None;
+  Duration heartbeat = 2s;  // of the agents; the other clocks of the unit go with it
 
   Time now() const { return queue.now(); }
 };

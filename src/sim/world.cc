@@ -68,7 +68,11 @@ class World::Watch : public Checker {
 };
 
 World::World(const Setup& setup, const Cluster& cluster)
-    : stage_{.queue = {}, .trace = Trace(setup.trace), .counts = {}, .sabotage = setup.sabotage},
+    : stage_{.queue = {},
+             .trace = Trace(setup.trace),
+             .counts = {},
+             .sabotage = setup.sabotage,
+             .heartbeat = setup.heartbeat},
       random_(setup.seed),
       loads_(setup.loads),
       watch_(std::make_unique<Watch>(*this)),
@@ -110,12 +114,12 @@ bool World::call(const control::Event& call) {
 
 void World::tick() {
   watch_->ticked();
-  stage_.queue.after(1s, [this] { tick(); });
+  stage_.queue.after(stage_.heartbeat / 2, [this] { tick(); });
 }
 
 void World::measure() {
   for (auto& [node, host] : agents_) host->machine().measure();
-  stage_.queue.after(10s, [this] { measure(); });
+  stage_.queue.after(5 * stage_.heartbeat, [this] { measure(); });
 }
 
 Time World::controller_calm_since() const {

@@ -24,6 +24,7 @@ struct Setup {
   Sabotage sabotage = Sabotage::None;
   Trace::Sink trace = nullptr;
   std::optional<Loads> loads = std::nullopt;  // what instances use; else all the same little
+  Duration heartbeat = 2s;                    // a slow heart makes weeks short
 };
 
 // A whole unit in one process and in virtual time: the production cores of controller and agents

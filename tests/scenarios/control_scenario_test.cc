@@ -75,6 +75,10 @@ model::Item item_of(const Words& words) {
       item.stop_first();
     } else if (name == "component") {
       item.firmware();
+    } else if (name == "vm") {
+      item.vm();
+    } else if (name == "tolerates") {
+      item.tolerates(model::from_string<model::Toleration>(value).value());
     } else if (name == "owner") {
       item.owner(value);
     } else if (name == "port") {
@@ -120,6 +124,10 @@ model::NodeInfo node_of(const Words& words) {
       node.cpu(number(value));
     } else if (name == "firmware") {
       node.with_firmware();
+    } else if (name == "runtime") {
+      node.runtime(value, model::from_string<model::RuntimeType>(value).value());
+    } else if (name == "unmarked") {
+      node.nothing_marked_primary();
     } else if (name == "address") {
       node.address(value);
     } else if (name == "shared") {
@@ -143,6 +151,11 @@ model::Manifest documents_of(const std::string& input) {
       model::Deployment& deployment = deployments[words.at(1)];
       deployment.name = words[1];
       deployment.run.push_back(run_of(words));
+    } else if (words[0] == "evictAfter") {
+      model::NodeConfig config;
+      config.name = "evictions";
+      config.evict_after = duration(words.at(1));
+      manifest.push_back(config);
     } else if (words[0] == "labels") {
       manifest.push_back(labels_of(words.at(1), {words.begin() + 2, words.end()}));
     } else {
@@ -186,6 +199,10 @@ class ControlScenario {
         {"stray", [](Self self, const Step& step) { self.find(step.arguments); }},
         {"node-state", [](Self self, const Step& step) { self.set_node_state(step.arguments); }},
         {"readiness", [](Self self, const Step& step) { self.set_readiness(step.arguments); }},
+        {"readiness-and-status",
+         [](Self self, const Step& step) { self.set_both(step.arguments); }},
+        {"runtimes", [](Self self, const Step& step) { self.set_runtimes(step.arguments); }},
+        {"conditions", [](Self self, const Step& step) { self.show_conditions(step.arguments); }},
         {"running", [](Self self, const Step&) { self.show_running(); }},
         {"statuses", [](Self self, const Step&) { self.show_statuses(); }},
     };
@@ -273,11 +290,36 @@ class ControlScenario {
     info.state = model::from_string<model::NodeState>(words.at(1)).value();
     become(words[0], info);
   }
+  // "readiness n1 crun NotReady vm Ready": in one report.
   void set_readiness(const Words& words) {
     model::NodeInfo info = driver_.agent(words.at(0)).info;
-    const model::RuntimeId id{words.at(1)};
-    std::ranges::find(info.runtimes, id, &model::Runtime::id)->ready =
-        model::from_string<model::Readiness>(words.at(2)).value();
+    for (std::size_t i = 1; i < words.size(); i += 2) {
+      const model::RuntimeId id{words[i]};
+      std::ranges::find(info.runtimes, id, &model::Runtime::id)->ready =
+          model::from_string<model::Readiness>(words.at(i + 1)).value();
+    }
+    become(words[0], info);
+  }
+  // In one report, as agents do.
+  void set_both(const Words& words) {
+    FakeAgent& agent = driver_.agent(words.at(0));
+    const auto state = model::from_string<model::InstanceState>(words.at(4));
+    agent.set(instance(words.at(3)), state.value(), {words.at(5), ""});
+    set_readiness({words[0], words.at(1), words.at(2)});
+  }
+  // The runtimes that the node has from now on; those that are new are Ready.
+  void set_runtimes(const Words& words) {
+    model::NodeInfo info = driver_.agent(words.at(0)).info;
+    const std::vector<model::Runtime> before = std::exchange(info.runtimes, {});
+    for (std::size_t i = 1; i < words.size(); ++i) {
+      const model::RuntimeId id{words[i]};
+      const auto known = std::ranges::find(before, id, &model::Runtime::id);
+      info.runtimes.push_back(
+          known != before.end()
+              ? *known
+              : model::Runtime{.id = id,
+                               .type = model::from_string<model::RuntimeType>(words[i]).value()});
+    }
     become(words[0], info);
   }
   // A node that is not connected will say so when it is.
@@ -292,6 +334,21 @@ class ControlScenario {
 
   void line(const std::string& text) { text_ += text + '\n'; }
 
+  std::string since_start(Time time) const {
+    return fmt::format("{}s", std::chrono::duration<double>(time - start_).count());
+  }
+  void show_conditions(const Words& words) {
+    for (const std::string& name : words) {
+      const ObservedNode& node = driver_.controller().nodes().at(node_id(name));
+      for (const Condition& condition : node.readiness.conditions) {
+        line(fmt::format("{} {} {} since {}, heard of at {}: {}{}{}", name,
+                         model::to_string(condition.type), model::to_string(condition.status),
+                         since_start(condition.changed), since_start(node.last_heard),
+                         condition.reason, condition.message.empty() ? "" : ": ",
+                         condition.message));
+      }
+    }
+  }
   void show_running() {
     for (const std::string& node : nodes_) {
       std::string text = node + ":";
@@ -319,7 +376,7 @@ class ControlScenario {
     for (const auto& status : effects.changes) lines.push_back("  = " + describe(status));
     for (const Outgoing& outgoing : effects.commands) lines.push_back("  " + describe(outgoing));
     if (lines.empty()) return;
-    line(fmt::format("[{}s]", std::chrono::duration<double>(time - start_).count()));
+    line(fmt::format("[{}]", since_start(time)));
     for (const std::string& text : lines) line(text);
   }
 

@@ -57,6 +57,7 @@ void update(Context& context, const model::NodeId& id, ObservedNode& node) {
   note_change(context, id, before, node.liveness);
   mark_all_on(context, id);
   context.dirty.loads.insert(id);
+  context.dirty.readiness.insert(id);
   context.dirty.plan = true;
   ++context.cluster_changes;
 }

@@ -11,6 +11,7 @@
 #include "base/indexed_map.h"
 #include "base/time.h"
 #include "control/cluster/load.h"
+#include "control/cluster/readiness.h"
 #include "control/events.h"
 #include "model/node.h"
 #include "model/protocol.h"
@@ -90,6 +91,7 @@ struct ObservedNode {
   std::map<model::InstanceKey, std::string> states_heard;  // their digests; not yet said to it
 
   NodeLoad load;
+  NodeReadiness readiness;
 
   bool reachable() const { return liveness == Liveness::Reachable; }
   bool in_touch() const { return connection && reported_fully; }

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "control/cluster/alarms.h"
+#include "control/cluster/readiness.h"
 #include "control/launcher/handover.h"
 #include "control/launcher/states.h"
 #include "control/record_events.h"
@@ -15,14 +16,29 @@ namespace {
 // Nobody carries out so many commands; whoever says so would use up the numbers for all others.
 constexpr std::uint64_t kNumberMax = std::uint64_t{1} << 62;
 
-// Readiness changes often and is observed anew after a restart: it is not written to disk.
+// What runtimes say changes often and is observed anew after a restart: it is not written to disk.
 model::NodeRecord without_readiness(const model::NodeRecord& known, const model::NodeId& id,
                                     const model::NodeInfo& info) {
   model::NodeRecord record = known;
   record.id = id;
   record.info = info;
-  for (model::Runtime& runtime : record.info.runtimes) runtime.ready = model::Readiness::Unknown;
+  for (model::Runtime& runtime : record.info.runtimes) {
+    runtime.ready = model::Readiness::Unknown;
+    runtime.reason.clear();
+    runtime.message.clear();
+  }
   return record;
+}
+
+// What is for people only decides nothing.
+bool differs_in_words_only(const model::NodeInfo& before, model::NodeInfo after) {
+  if (before.runtimes.size() != after.runtimes.size()) return false;
+  for (std::size_t i = 0; i < after.runtimes.size(); ++i) {
+    after.runtimes[i].reason = before.runtimes[i].reason;
+    after.runtimes[i].message = before.runtimes[i].message;
+  }
+  after.remarks = before.remarks;
+  return before == after;
 }
 
 model::CommandNumber newest_number(const Context& context) {
@@ -58,6 +74,7 @@ class Intake {
       : context_(context), id_(id), node_(node), report_(report) {}
 
   void take_full() {
+    hear_readiness(context_, node_, report_);
     if (!node_.reported_fully) begin_connection();
     node_.boot_id = report_.boot_id;
     node_.asked_for_full.reset();
@@ -75,7 +92,10 @@ class Intake {
 
   void take_partial() {
     take_acted();
-    if (report_.node) take_info();
+    if (report_.node) {
+      hear_readiness(context_, node_, report_);
+      take_info();
+    }
     for (const model::ReportedStatus& status : report_.instances) take_status(status);
     take_states();
     for (const model::InstanceKey& key : report_.gone) drop_status(key);
@@ -143,7 +163,12 @@ class Intake {
     const bool joined = known == records.end();
     if (joined) context_.note(NoteKind::NodeJoined, id_, "");
     context_.state.put(without_readiness(joined ? model::NodeRecord{} : known->second, id_, info));
-    if (node_.info == info && !joined) return;
+    context_.dirty.readiness.insert(id_);
+    if (node_.info.runtimes != info.runtimes) context_.effects.readiness_of.push_back(id_);
+    if (!joined && differs_in_words_only(node_.info, info)) {
+      node_.info = info;
+      return;
+    }
     if (info.state == model::NodeState::Error && node_.info.state != model::NodeState::Error) {
       context_.note(NoteKind::NodeInError, id_, "its instances are failed and may move at once");
     }

@@ -215,7 +215,7 @@ TEST_F(RefusedStart, ItIsPlacedElsewhereAtOnce) {
 TEST_F(RefusedStart, WithNowhereElseItWaitsAndIsPlacedWhenTheRuntimeIsReady) {
   driver.cordon("n2");
   refuse();
-  EXPECT_EQ(driver.status_of(kWeb), "failed(NoUsableNodes)");
+  EXPECT_EQ(driver.status_of(kWeb), "failed(RuntimeNotReady)");
   EXPECT_FALSE(driver.runs("n1", kWeb));
   driver.agent("n1").starts_slowly = false;
   driver.become("n1", a_node().cpu(2000));

@@ -48,24 +48,39 @@ model::Usage measured(const Context& context, const model::InstanceRecord& recor
 
 }  // namespace
 
+void add_readiness(placement::NodeView& view, const NodeReadiness& readiness,
+                   Duration date_of_zero) {
+  view.ready = readiness.is_ready();
+  view.primary = model::primary_runtime(*view.info, readiness.have_been_ready());
+  for (const model::Runtime& runtime : view.info->runtimes) {
+    const auto known = readiness.runtimes.find(runtime.id);
+    if (known == readiness.runtimes.end()) continue;
+    if (known->second.evicting) view.evicting.insert(runtime.id);
+    if (runtime.ready == model::Readiness::Ready) continue;
+    view.not_ready_since.emplace(runtime.id,
+                                 known->second.not_ready_since.time_since_epoch() + date_of_zero);
+  }
+}
+
 placement::NodeView view_of(const Context& context, const model::NodeRecord& record,
                             const ObservedNode& node) {
   std::vector<const model::NodeConfig*> configs;
   for (const auto& [name, config] : context.state.durable().node_configs) {
     configs.push_back(&config);
   }
-  const model::Runtime* primary = model::primary_runtime(node.info);
-  return {
+  placement::NodeView view{
       .id = record.id,
       .info = &node.info,
       .settings = model::settings_for(record.id, node.info.type, configs),
       .reachability = reachability_of(node.liveness),
       .cordoned = record.cordoned,
       .drain = drain_of(record),
-      .ready = primary != nullptr && primary->ready == model::Readiness::Ready,
+      .ready = false,
       .overloaded = {.cpu = node.load.cpu.is_overloaded(), .ram = node.load.ram.is_overloaded()},
       .usage = node.usage,
       .system_usage = system_usage_of(node)};
+  add_readiness(view, node.readiness, context.config.date_of_zero);
+  return view;
 }
 
 placement::Snapshot snapshot_of(const Context& context) {

@@ -11,4 +11,8 @@ placement::Snapshot snapshot_of(const Context& context);
 placement::NodeView view_of(const Context& context, const model::NodeRecord& record,
                             const ObservedNode& node);
 
+// What placement needs of a node's readiness, for a view whose `info` is set.
+void add_readiness(placement::NodeView& view, const NodeReadiness& readiness,
+                   Duration date_of_zero);
+
 }  // namespace berth::control

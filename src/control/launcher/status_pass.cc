@@ -52,7 +52,8 @@ model::InstanceStatus placed_status(const Context& context, const model::Instanc
   if (node->info.state == model::NodeState::Error) {
     return failed(std::move(status), "NodeError", record.place->node.value() + " is in error");
   }
-  status.unverified = node->liveness == Liveness::Unreachable;
+  status.unverified = node->liveness == Liveness::Unreachable ||
+                      (node->reachable() && !node->readiness.is_ready(record.place->runtime));
   const auto* reported = run_at_its_place(context, record);
   if (reported == nullptr) return unconfirmed(context, record, std::move(status));
   status = as_reported(std::move(status), *reported);

@@ -65,6 +65,15 @@ class ItemBuilder {
     item_.images = {image(model::CommandImage{{"/bin/" + item_.id.value()}})};
     return *this;
   }
+  ItemBuilder& vm() {
+    item_.images = {
+        image(model::VmImage{.kernel = "vmlinuz", .initrd = "", .disk = "", .cmdline = ""})};
+    return *this;
+  }
+  ItemBuilder& tolerates(model::Toleration toleration) {
+    item_.tolerates.insert(toleration);
+    return *this;
+  }
   ItemBuilder& pinned() { return set(item_.balancing, model::Balancing::Disabled); }
   ItemBuilder& stop_first() { return set(item_.move, model::MovePolicy::StopFirst); }
   ItemBuilder& firmware() {
@@ -181,14 +190,29 @@ class NodeBuilder {
     return *this;
   }
   NodeBuilder& ready(const std::string& runtime, model::Readiness readiness) {
-    std::ranges::find(info_.runtimes, model::RuntimeId{runtime}, &model::Runtime::id)->ready =
-        readiness;
+    find(runtime).ready = readiness;
+    return *this;
+  }
+  NodeBuilder& grace(const std::string& runtime, Duration grace) {
+    find(runtime).grace = grace;
+    return *this;
+  }
+  NodeBuilder& nothing_marked_primary() {
+    for (model::Runtime& runtime : info_.runtimes) runtime.primary = false;
+    return *this;
+  }
+  NodeBuilder& no_runtimes() {
+    info_.runtimes.clear();
     return *this;
   }
 
   operator model::NodeInfo() const { return info_; }  // NOLINT: that is what a builder is for
 
  private:
+  model::Runtime& find(const std::string& runtime) {
+    return *std::ranges::find(info_.runtimes, model::RuntimeId{runtime}, &model::Runtime::id);
+  }
+
   model::NodeInfo info_;
 };
 

@@ -9,18 +9,34 @@
 namespace berth::controld::api {
 namespace {
 
-v1::Runtime to_message(const model::Runtime& runtime) {
+std::int64_t milliseconds(Duration duration) {
+  return std::chrono::duration_cast<std::chrono::milliseconds>(duration).count();
+}
+
+v1::Runtime to_message(const model::Runtime& runtime, const ReadinessView& readiness) {
   v1::Runtime message;
   message.set_name(runtime.id.value());
   message.set_type(std::string(model::to_string(runtime.type)));
+  message.set_kind(std::string(model::to_string(model::kind_of(runtime.type))));
   message.set_ready(std::string(model::to_string(runtime.ready)));
-  message.set_primary(runtime.primary);
+  message.set_graced(std::string(model::to_string(readiness.graced)));
+  message.set_reason(runtime.reason);
   message.set_message(runtime.message);
+  message.set_not_ready_since_ms(milliseconds(readiness.not_ready_since));
+  message.set_grace_ms(milliseconds(runtime.grace));
+  message.set_evicting(readiness.evicting);
   return message;
 }
 
-std::int64_t milliseconds(Duration duration) {
-  return std::chrono::duration_cast<std::chrono::milliseconds>(duration).count();
+v1::Condition to_message(const ConditionView& condition, Duration heard_at) {
+  v1::Condition message;
+  message.set_type(std::string(model::to_string(condition.type)));
+  message.set_status(std::string(model::to_string(condition.status)));
+  message.set_reason(condition.reason);
+  message.set_message(condition.message);
+  message.set_last_transition_ms(milliseconds(condition.changed_at));
+  message.set_last_heartbeat_ms(milliseconds(heard_at));
+  return message;
 }
 
 v1::Load to_message(const control::ResourceLoad& load, const model::ThresholdRule& rule,
@@ -110,11 +126,14 @@ v1::Node to_message(const NodeView& view) {
   message.set_measured(view.used.has_value());
   for (const std::string& label : view.settings.labels) message.add_labels(label);
   message.set_priority(view.settings.priority);
-  const model::Runtime* primary = model::primary_runtime(view.info);
-  for (const model::Runtime& runtime : view.info.runtimes) {
+  for (std::size_t i = 0; i < view.readiness.size(); ++i) {
+    const model::Runtime& runtime = view.info.runtimes[i];
     v1::Runtime& added = *message.add_runtimes();
-    added = to_message(runtime);
-    added.set_primary(&runtime == primary);
+    added = to_message(runtime, view.readiness[i]);
+    added.set_primary(runtime.id == view.primary);
+  }
+  for (const ConditionView& condition : view.conditions) {
+    *message.add_conditions() = to_message(condition, view.heard_at);
   }
   const model::Thresholds& rules = view.settings.thresholds;
   if (rules.cpu) *message.mutable_cpu_load() = to_message(view.cpu_load, *rules.cpu, view.seen_at);

@@ -25,11 +25,26 @@ bool keep(Board& board, std::size_t position, const char* why) {
   return true;
 }
 
+bool is_evicted(const NodeView& node, const Request& request) {
+  return node.evicting.contains(request.present->place.runtime) &&
+         !model::is_pinned(*request.item) &&
+         !request.item->tolerates.contains(model::Toleration::RuntimeNotReady);
+}
+
 // A component belongs to its node, and stays through a drain.
 Drain drain_of(const Board& board, const Request& request) {
   if (request.item->type == model::ItemType::Component) return Drain::No;
+  const auto position = board.find_node(request.present->place.node);
+  if (!position) return Drain::No;
+  const NodeView& node = board.nodes()[*position];
+  return node.drain == Drain::No && is_evicted(node, request) ? Drain::Gently : node.drain;
+}
+
+const char* why_it_should_go(const Board& board, const Request& request) {
   const auto node = board.find_node(request.present->place.node);
-  return node ? board.nodes()[*node].drain : Drain::No;
+  return board.nodes()[*node].drain != Drain::No
+             ? "the node is being drained, but nothing else has room for it"
+             : "its runtime has not been ready for long, but nothing else has room for it";
 }
 
 }  // namespace
@@ -46,13 +61,13 @@ RequestList keep_round(Board& board) {
   return rest;
 }
 
-// What should leave a node that is drained, and has found no other place, stays for the time being.
+// What should leave its node or runtime, and has found no other place, stays for the time being.
 void stay_round(Board& board) {
   for (std::size_t i = 0; i < board.requests().size(); ++i) {
     const Request& request = board.requests()[i];
     if (board.seat(i).choice || request.present == nullptr) continue;
     if (drain_of(board, request) != Drain::Gently) continue;
-    keep(board, i, "the node is being drained, but nothing else has room for it");
+    keep(board, i, why_it_should_go(board, request));
   }
 }
 

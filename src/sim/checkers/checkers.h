@@ -34,6 +34,9 @@ CheckerPtr needless_stop_checker(const World& world, Violate violate);
 CheckerPtr answer_checker(const World& world, Violate violate);
 // What was kept of a state goes with its instance.
 CheckerPtr state_checker(const World& world, Violate violate);
+// Nothing is placed on a runtime that is not Ready, or on a node that is not; conditions change no
+// more often than what they tell of, and at rest they tell the truth.
+CheckerPtr readiness_checker(const World& world, Violate violate);
 
 std::vector<CheckerPtr> all_checkers(const World& world, const Violate& violate);
 

@@ -1,10 +1,8 @@
-#include "agent/alarms.h"
+#include "base/alarms.h"
 
 #include <gtest/gtest.h>
 
-#include "agent/waiting.h"
-
-namespace berth::agent {
+namespace berth {
 namespace {
 
 const Time kStart = Time{} + 100s;
@@ -35,19 +33,5 @@ TEST(Bounded, AnyDurationCanBeAddedToATime) {
   EXPECT_EQ(bounded(5s), 5s);
 }
 
-TEST(Waiting, AnInstanceWaitsForOneRuntime) {
-  Waiting waiting;
-  const model::InstanceKey key{model::ItemId{"web"}, model::SubjectId{"vehicle"}, 0};
-  const model::RuntimeId crun{"crun"};
-  const model::RuntimeId wasm{"wasm"};
-  waiting.set(key, crun);
-  waiting.set(key, wasm);
-  EXPECT_TRUE(waiting.for_runtime(crun).empty());
-  EXPECT_EQ(waiting.for_runtime(wasm), std::set{key});
-  waiting.set(key, std::nullopt);
-  EXPECT_TRUE(waiting.for_runtime(wasm).empty());
-  EXPECT_TRUE(waiting.all().empty());
-}
-
 }  // namespace
-}  // namespace berth::agent
+}  // namespace berth

@@ -9,7 +9,7 @@
 
 #include "base/time.h"
 
-namespace berth::agent {
+namespace berth {
 
 // Durations come from outsiders too; within these bounds they can be added to a Time safely.
 constexpr Duration bounded(Duration wait) {
@@ -57,4 +57,4 @@ class Alarms {
   std::set<std::pair<Time, Key>> queue_;
 };
 
-}  // namespace berth::agent
+}  // namespace berth
