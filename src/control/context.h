@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <deque>
 #include <map>
 #include <optional>
@@ -165,7 +166,9 @@ struct Context {
   void mark(const model::InstanceRecord& record);
 
   // Since 1970.
-  Duration date_of(Time time) const { return time.time_since_epoch() + config.date_of_zero; }
+  Duration date_of(Time time) const {
+    return std::max(time.time_since_epoch() + config.date_of_zero, Duration{});
+  }
 
   ObservedNode* find_node(const model::NodeId& id);
   const ObservedNode* find_node(const model::NodeId& id) const;

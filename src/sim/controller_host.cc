@@ -7,6 +7,8 @@
 namespace berth::sim {
 namespace {
 
+constexpr Duration kDateOfTheWorld = 1'700'000'000s;  // when virtual time was zero
+
 void make_twin_addresses(control::Durable& durable) {
   std::optional<model::Ipv4> first;
   for (auto& [key, instance] : durable.instances) {
@@ -43,8 +45,9 @@ void misplace(control::Effects& effects,
   }
 }
 
-control::Config config_for(Duration heartbeat) {
+control::Config config_for(Duration heartbeat, Duration date_of_zero) {
   control::Config config;
+  config.date_of_zero = date_of_zero;
   config.heartbeat = heartbeat;
   config.broken_after = heartbeat;
   config.silent_after = 2 * heartbeat;
@@ -63,7 +66,7 @@ void ControllerHost::boot() {
   CHECK(loaded.has_value(), loaded ? "" : loaded.error().message);
   watch_.controller_loaded(*loaded);
   tamper(*loaded);
-  core_.emplace(config_for(stage_.heartbeat), std::move(*loaded));
+  core_.emplace(config_for(stage_.heartbeat, kDateOfTheWorld - clock_offset()), std::move(*loaded));
   network_.controller_started();
 }
 

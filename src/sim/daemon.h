@@ -30,6 +30,8 @@ class Daemon {
   Daemon& operator=(const Daemon&) = delete;
 
   bool up() const { return up_; }
+  // What its clock is ahead of the world's.
+  Duration clock_offset() const { return offset_; }
   Time changed_at() const { return changed_at_; }  // last came up or went down
   Disk& disk() { return disk_; }
 

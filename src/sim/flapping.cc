@@ -32,7 +32,7 @@ Cluster a_cluster(std::size_t nodes) {
 model::Item an_item(const std::string& id, model::ImageForm form) {
   model::Item item;
   item.id = model::ItemId(id);
-  item.version = "1";
+  item.version = "1.0";
   item.images.push_back({.platform = {}, .runtimes = {}, .form = std::move(form)});
   item.request.cpu = Dmips(100);
   return item;
@@ -61,7 +61,8 @@ class Flapping {
   control::Event ask_for_another_number() {
     const model::Item items[] = {
         an_item("container", model::OciImage{"image"}),
-        an_item("guest", model::VmImage{.kernel = "k", .initrd = "", .disk = "", .cmdline = ""})};
+        an_item("guest",
+                model::VmImage{.kernel = "kernel", .initrd = "", .disk = "", .cmdline = ""})};
     control::ApplyCall call{.call = ++calls_, .documents = {}, .if_revision = {}};
     model::Deployment deployment{.name = "all", .run = {}};
     for (const model::Item& item : items) {

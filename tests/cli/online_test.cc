@@ -38,8 +38,13 @@ constexpr const char* kNodes = R"({"revision":"42","nodes":[
  {"name":"n1","type":"main","state":"provisioned","liveness":"reachable","cordoned":true,
   "capacity":{"cpu":"1000","ram":"1073741824"},"reserved":{"cpu":"600","ram":"536870912"},
   "used":{"cpu":"900","ram":"107374182"},"measured":true,"labels":["zone=front"],"instances":1,
-  "runtimes":[{"name":"process","type":"process","ready":"Ready","primary":true},
-              {"name":"runc","type":"runc","ready":"NotReady","message":"needs root"}]},
+  "conditions":[{"type":"Ready","status":"True","reason":"PrimaryRuntimeReady",
+                 "lastTransitionMs":"1000","lastHeartbeatMs":"61000"}],
+  "runtimes":[{"name":"process","type":"process","kind":"container","ready":"Ready",
+               "graced":"Ready","primary":true,"graceMs":"3000"},
+              {"name":"runc","type":"runc","kind":"container","ready":"NotReady",
+               "graced":"Ready","reason":"ComputeNotReady","message":"needs root",
+               "notReadySinceMs":"60000","graceMs":"3000"}]},
  {"name":"n2","state":"provisioned","liveness":"unreachable","silentForMs":"12345",
   "capacity":{"cpu":"1000","ram":"1073741824"},"instances":1}]})";
 
@@ -127,9 +132,12 @@ TEST_F(Online, GetShowsTheAddressInWideTables) {
 TEST_F(Online, GetShowsNodesAsATable) {
   answer_everything();
   EXPECT_EQ(berth({"get", "nodes"}).out,
-            "NODE  STATE               INSTANCES         CPU  RESERVED    RAM  RESERVED  TYPE\n"
-            "n1    Reachable,Cordoned          1  1000 DMIPS       60%  1 GiB       50%  main\n"
-            "n2    Unreachable(12s)            1  1000 DMIPS        0%  1 GiB        0%\n");
+            "NODE  STATE               READY    RUNTIMES                INSTANCES         CPU  "
+            "RESERVED    RAM  RESERVED  TYPE\n"
+            "n1    Reachable,Cordoned  True     process,runc(NotReady)          1  1000 DMIPS  "
+            "     60%  1 GiB       50%  main\n"
+            "n2    Unreachable(12s)    Unknown                                  1  1000 DMIPS  "
+            "      0%  1 GiB        0%\n");
 }
 
 TEST_F(Online, GetGivesFlatJson) {
@@ -229,9 +237,26 @@ TEST_F(Online, DescribeEndsWithTheEventsOfJustThisObject) {
 TEST_F(Online, DescribeTellsWhatANodeRunsAndWhichRuntimesAreNotReady) {
   answer_everything();
   const Finished finished = berth({"describe", "node", "n1"});
-  EXPECT_THAT(finished.out, ContainsRegex("runc +runc +NotReady +needs root"));
+  EXPECT_THAT(finished.out,
+              ContainsRegex("runc +runc +container +NotReady +Ready +ComputeNotReady: needs root, "
+                            "since 1970-01-01"));
+  EXPECT_THAT(finished.out, ContainsRegex("Ready +True +1970-01-01 .* +PrimaryRuntimeReady"));
   EXPECT_THAT(finished.out, ContainsRegex("web/vehicle/0 +1.0.0 +Active"));
   EXPECT_THAT(finished.out, Not(HasSubstr("web/vehicle/1")));
+}
+
+TEST_F(Online, GetTellsProgramsOfConditionsAndBothReadinesses) {
+  answer_everything();
+  const json node = json::parse(berth({"get", "nodes", "-o", "json"}).out)["nodes"][0];
+  EXPECT_EQ(node["ready"], "True");
+  EXPECT_EQ(node["conditions"], json::parse(R"([{"type":"Ready","status":"True",
+    "reason":"PrimaryRuntimeReady","message":"","lastTransition":"1970-01-01T00:00:01.000Z",
+    "lastHeartbeat":"1970-01-01T00:01:01.000Z"}])"));
+  EXPECT_EQ(node["runtimes"][1], json::parse(R"({"name":"runc","type":"runc","kind":"container",
+    "ready":"NotReady","graced":"Ready","primary":false,"reason":"ComputeNotReady",
+    "message":"needs root","notReadySince":"1970-01-01T00:01:00.000Z","graceMs":3000,
+    "evicting":false})"));
+  EXPECT_EQ(node["runtimes"][0]["notReadySince"], nullptr);
 }
 
 TEST_F(Online, DescribeShowsTheInstancesOfADeployment) {
