@@ -192,8 +192,8 @@ struct CheckHealth {
 
   friend bool operator==(const CheckHealth&, const CheckHealth&) = default;
 };
-// The run shall stand still, or go on. Answered by PausingSet with the same number; it is no failure
-// if it is so already.
+// The run shall stand still, or go on. Answered by PausingSet with the same number; it is no
+// failure if it is so already.
 struct SetPausing {
   model::InstanceKey key;
   model::RuntimeId runtime;

@@ -215,8 +215,8 @@ void Instance::do_overdue(const Context& context, const model::WantedRecord* wan
   }
 }
 
-// One that is found may stand still: before that is known, nothing else can be asked of it. One that
-// has just become active may have to be paused at once.
+// One that is found may stand still: before that is known, nothing else can be asked of it. One
+// that has just become active may have to be paused at once.
 void Instance::watch(const Context& context, const model::WantedRecord& wanted, Run& run) {
   if (run.standstill.is_in_doubt()) pause_or_resume(context, wanted, run);
   if (!run.standstill.may_be_paused()) watch_health(context, wanted, run);
@@ -364,8 +364,8 @@ model::ReportedStatus Instance::status_of_wanted(const model::WantedRecord& want
       failed(problem_of({.cause = *run->blamed_for,
                          .detail = run->health ? run->health->message() : std::string()}));
     } else if (run->active_since) {
-      status.state = run->standstill.is_paused() ? model::InstanceState::Paused
-                                                 : model::InstanceState::Active;
+      status.state =
+          run->standstill.is_paused() ? model::InstanceState::Paused : model::InstanceState::Active;
       if (complaint_) status.problem = *complaint_;
       if (run->standstill.problem()) status.problem = *run->standstill.problem();
     }

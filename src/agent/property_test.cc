@@ -77,8 +77,8 @@ class History {
         EXPECT_NE(status.state, InstanceState::Active);
         continue;
       }
-      EXPECT_EQ(status.state, is_to_be_paused(record) ? InstanceState::Paused
-                                                      : InstanceState::Active)
+      EXPECT_EQ(status.state,
+                is_to_be_paused(record) ? InstanceState::Paused : InstanceState::Active)
           << model::to_string(key) << " " << status.problem.message;
       EXPECT_EQ(runtimes_.places_of(key), std::vector{record.spec.runtime});
     }

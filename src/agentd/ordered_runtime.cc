@@ -75,8 +75,8 @@ void OrderedRuntime::stop(const agent::Stop& stop) {
 }
 
 void OrderedRuntime::set_pausing(const agent::SetPausing& set) {
-  const Result<void> done = set.pausing == model::Pausing::Paused ? runtime_->pause(set.key)
-                                                                  : runtime_->resume(set.key);
+  const Result<void> done =
+      set.pausing == model::Pausing::Paused ? runtime_->pause(set.key) : runtime_->resume(set.key);
   tell_(agent::PausingSet{set.key, set.run, set.order, done ? "" : done.error().message});
 }
 

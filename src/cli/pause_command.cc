@@ -43,10 +43,12 @@ constexpr Words kPause{
     "  berth pause web/vehicle/0 --no-wait\n"
     "  berth resume web/vehicle/0            it goes on where it was\n"
     "\n"
-    "A paused instance keeps its place, its memory and its address, and uses no processor. It stays\n"
+    "A paused instance keeps its place, its memory and its address, and uses no processor. It "
+    "stays\n"
     "paused when it is started again, moved or updated, until it is resumed or deleted.\n"
     "Ctrl-C is safe: it will be paused all the same.\n"
-    "Exit codes: 0 it is paused, 1 it cannot be at present, 4 no such instance, 5 timeout, 6 cannot\n"
+    "Exit codes: 0 it is paused, 1 it cannot be at present, 4 no such instance, 5 timeout, 6 "
+    "cannot\n"
     "reach the control plane, 130 interrupted.",
     [](v1::InstanceState state) { return state == v1::PAUSED; }};
 
@@ -97,10 +99,9 @@ class Pausing {
     v1::InstanceRequest request;
     request.set_instance(model::to_string(key));
     const v1::Revision revision = TRY(client::call<v1::Revision>(
-        client,
-        {.method = client::Method::Post,
-         .path = fmt::format("/v1/instances/{}/{}", instance_path(key), words_.verb),
-         .body = &request}));
+        client, {.method = client::Method::Post,
+                 .path = fmt::format("/v1/instances/{}/{}", instance_path(key), words_.verb),
+                 .body = &request}));
     console_.out << fmt::format("instance/{} to be {} (revision {})\n",
                                 printable(model::to_string(key)), words_.done, revision.revision())
                  << std::flush;

@@ -464,12 +464,9 @@ std::string count_of_states(const std::vector<v1::Instance>& instances) {
   for (const v1::Instance& instance : instances) ++counts[instance.state()];
   std::vector<std::string> texts;
   constexpr std::pair<v1::InstanceState, const char*> kOrder[] = {
-      {v1::ACTIVE, "active"},
-      {v1::PAUSED, "paused"},
-      {v1::ACTIVATING, "activating"},
-      {v1::INACTIVE, "inactive"},
-      {v1::FAILED, "failed"},
-      {v1::INSTANCE_STATE_UNSPECIFIED, "unknown"}};
+      {v1::ACTIVE, "active"},         {v1::PAUSED, "paused"},
+      {v1::ACTIVATING, "activating"}, {v1::INACTIVE, "inactive"},
+      {v1::FAILED, "failed"},         {v1::INSTANCE_STATE_UNSPECIFIED, "unknown"}};
   for (const auto& [state, word] : kOrder) {
     if (counts[state] > 0) texts.push_back(fmt::format("{} {}", counts[state], word));
   }

@@ -296,8 +296,7 @@ Result<model::InstanceRecord> find_pausable(const Context& context, const model:
                  fmt::format("{} is a component; only services can be paused", name)};
   }
   if (record->phase == model::Phase::Cached || record->phase == model::Phase::Erasing) {
-    return Error{Code::Conflict,
-                 fmt::format("{} does not run: nobody asks for it any more", name)};
+    return Error{Code::Conflict, fmt::format("{} does not run: nobody asks for it any more", name)};
   }
   return *record;
 }

@@ -564,6 +564,49 @@ TEST_F(Online, CordonUncordonAndForgetNameTheNode) {
   EXPECT_THAT(unknown.err, HasSubstr("there is no node n11. Did you mean \"n1\"?"));
 }
 
+// "web/vehicle/0" of answer_everything, in this state.
+std::string web_is(const std::string& state, const std::string& more = "") {
+  return R"({"instance":{"key":{"item":"web","subject":"vehicle"},"place":{"node":"n1"},"state":")" +
+         state + "\"" + more + "}}";
+}
+
+TEST_F(Online, PauseAndResumeWaitUntilItIsSo) {
+  answer_everything();
+  server_.answer("POST /v1/instances/web%2Fvehicle%2F0/pause", R"({"revision":"43"})");
+  server_.answer("POST /v1/instances/web%2Fvehicle%2F0/resume", R"({"revision":"44"})");
+  server_.stream("GET /v1/watch", {web_is("ACTIVE"), R"({"synced":true})", web_is("PAUSED")}, true);
+  const Finished paused = berth({"pause", "web"});
+  EXPECT_EQ(paused.exit_code, 0) << paused.err;
+  EXPECT_EQ(paused.out,
+            "instance/web/vehicle/0 to be paused (revision 43)\n"
+            "instance/web/vehicle/0 is paused\n");
+  server_.stream("GET /v1/watch", {web_is("PAUSED"), R"({"synced":true})", web_is("ACTIVE")}, true);
+  const Finished resumed = berth({"resume", "web"});
+  EXPECT_EQ(resumed.exit_code, 0) << resumed.err;
+  EXPECT_EQ(resumed.out,
+            "instance/web/vehicle/0 to be resumed (revision 44)\n"
+            "instance/web/vehicle/0 is resumed\n");
+}
+
+TEST_F(Online, PauseSaysWhyItIsNotSo) {
+  answer_everything();
+  server_.answer("POST /v1/instances/web%2Fvehicle%2F0/pause", R"({"revision":"43"})");
+  server_.stream(
+      "GET /v1/watch",
+      {web_is("ACTIVE"), R"({"synced":true})",
+       web_is("ACTIVE", R"(,"problem":{"reason":"PauseFailed","message":"frozen solid"})")},
+      true);
+  const Finished failed = berth({"pause", "web"});
+  EXPECT_EQ(failed.exit_code, 1);
+  EXPECT_EQ(failed.err, "instance/web/vehicle/0 is not paused: frozen solid; it is tried again\n");
+  server_.stream("GET /v1/watch", {web_is("ACTIVE"), R"({"synced":true})"}, true);
+  EXPECT_EQ(berth({"pause", "web", "--timeout", "300ms"}).exit_code, 5);
+  EXPECT_EQ(berth({"pause", "web", "--no-wait"}).exit_code, 0);
+  const Finished unknown = berth({"pause", "wep"});
+  EXPECT_EQ(unknown.exit_code, 4);
+  EXPECT_THAT(unknown.err, HasSubstr("Did you mean"));
+}
+
 TEST_F(Online, DrainWaitsUntilTheNodeIsEmpty) {
   server_.answer("POST /v1/nodes/n1/drain", R"({"revision":"43"})");
   const std::string instance =

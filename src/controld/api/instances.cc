@@ -44,9 +44,8 @@ void set_pausing(const Services& services, const v1::InstanceRequest& request, c
   const auto name = codec::parse_instance_name(request.instance());
   if (!name) return call->fail(name.error());
   if (!name->subject) {
-    return call->fail(invalid_input(
-        fmt::format("{} names no subject; instances are named item/subject/index",
-                    name->item.value())));
+    return call->fail(invalid_input(fmt::format(
+        "{} names no subject; instances are named item/subject/index", name->item.value())));
   }
   answer_with_revision(services, call, [&](control::CallId id) {
     return control::PauseCall{id, {name->item, *name->subject, name->index}, pausing};

@@ -175,7 +175,8 @@ class Comparison {
       }
       for (const auto& [key, run] : host->machine().runs()) {
         if (run.preinstalled) continue;
-        if (run.sick && run.spec.item.health && !run.paused) complain("{} is sick", to_string(key.first));
+        if (run.sick && run.spec.item.health && !run.paused)
+          complain("{} is sick", to_string(key.first));
         const bool counts = run.state == Run::State::Running &&
                             running_.contains({key.first, node}) &&
                             run.spec.item.version == version_of(key.first);
