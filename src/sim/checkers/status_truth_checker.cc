@@ -13,12 +13,16 @@ namespace {
 // After this long without trouble on a node, what is said about it must be true.
 constexpr Duration kNewsTravel = 30s;
 
-bool runs(const Machine& machine, const model::InstanceStatus& status) {
+// For so long after a runtime has hung an agent may show what it had to assume of a found run.
+constexpr Duration kAssumptions = 180s;
+
+bool runs(const Machine& machine, const model::InstanceStatus& status, Time now) {
+  const bool may_be_assumed = now - machine.hung_at() < kAssumptions;
   return std::ranges::any_of(machine.runs(), [&](const auto& entry) {
     const auto& [key, run] = entry;
     return key.first == status.key && run.state == Run::State::Running &&
            run.spec.runtime == status.place->runtime && run.spec.item.version == status.version &&
-           run.paused == (status.state == model::InstanceState::Paused);
+           (may_be_assumed || run.paused == (status.state == model::InstanceState::Paused));
   });
 }
 
@@ -66,7 +70,7 @@ class StatusTruthChecker : public Checker {
     if (!host.up() || !world_.network().connected(status.place->node)) {
       violate_("status truth", fmt::format("{} is shown up on {}, which nobody hears of",
                                            to_string(status.key), to_string(*status.place)));
-    } else if (!runs(host.machine(), status)) {
+    } else if (!runs(host.machine(), status, world_.now())) {
       violate_("status truth",
                fmt::format("{}@{} is shown {} on {}, and is not so there", to_string(status.key),
                            status.version, to_string(status.state), to_string(*status.place)));
