@@ -141,7 +141,7 @@ TEST_F(Online, GetGivesFlatJson) {
      "restarts":2,"exitCode":1,"priority":5,"uid":5000,"gid":5001,
      "address":"10.128.0.2","names":["0.vehicle.web","vehicle.web","web"],
      "usage":{"cpu":120,"ram":67108864},"storage":0,"stateSize":0,"stateGeneration":0,
-     "traffic":{"received":0,"sent":0}}],"revision":42})"));
+     "traffic":{"received":0,"sent":0},"toBePaused":false}],"revision":42})"));
 }
 
 TEST_F(Online, GetFiltersByNameStateAndItem) {
@@ -753,6 +753,8 @@ TEST(Offline, EveryOnlineVerbSaysSixWithoutAControlPlane) {
                                                     {"drain", "n1"},
                                                     {"cordon", "n1"},
                                                     {"uncordon", "n1"},
+                                                    {"pause", "web"},
+                                                    {"resume", "web"},
                                                     {"forget", "n1"},
                                                     {"logs", "x"},
                                                     {"exec", "x", "--", "true"},
@@ -770,9 +772,9 @@ TEST(Offline, EveryOnlineVerbSaysSixWithoutAControlPlane) {
 TEST(Offline, EveryVerbHasExamplesAndAManualPage) {
   const std::string directory = std::filesystem::temp_directory_path() / "berth-man-test";
   EXPECT_EQ(run(kProgram, {{"man", "--directory", directory}, "", {}}).exit_code, 0);
-  for (const char* verb :
-       {"apply", "plan", "why", "get", "describe", "delete", "logs", "exec", "top", "events",
-        "wait", "drain", "cordon", "uncordon", "forget", "join-token", "login"}) {
+  for (const char* verb : {"apply", "plan", "why", "get", "describe", "delete", "logs", "exec",
+                           "top", "events", "wait", "pause", "resume", "drain", "cordon",
+                           "uncordon", "forget", "join-token", "login"}) {
     const Finished help = run(kProgram, {{verb, "-h"}, "", {}});
     EXPECT_EQ(help.exit_code, 0);
     EXPECT_THAT(help.out, HasSubstr("Examples:\n")) << verb;
