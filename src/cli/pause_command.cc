@@ -32,12 +32,13 @@ struct PauseFlags {
 struct Words {
   const char* verb;
   const char* done;
+  const char* failure;  // the reason of an instance that was tried and could not be
   const char* examples;
   bool (*is_so)(v1::InstanceState state);
 };
 
 constexpr Words kPause{
-    "pause", "paused",
+    "pause", "paused", "PauseFailed",
     "Examples:\n"
     "  berth pause web/vehicle/0             and wait until it stands still\n"
     "  berth pause web/vehicle/0 --no-wait\n"
@@ -53,7 +54,7 @@ constexpr Words kPause{
     [](v1::InstanceState state) { return state == v1::PAUSED; }};
 
 constexpr Words kResume{
-    "resume", "resumed",
+    "resume", "resumed", "ResumeFailed",
     "Examples:\n"
     "  berth resume web/vehicle/0            and wait until it goes on\n"
     "  berth resume web/vehicle/0 --no-wait\n"
@@ -64,10 +65,9 @@ constexpr Words kResume{
     [](v1::InstanceState state) { return state == v1::ACTIVE; }};
 
 // Why it is not so, and will not be soon. Empty: it is on its way.
-std::string obstacle(const v1::Instance& instance) {
-  const std::string& reason = instance.problem().reason();
-  const bool was_tried = reason == "PauseFailed" || reason == "ResumeFailed";
-  if (was_tried) return instance.problem().message() + "; it is tried again";
+std::string obstacle(const v1::Instance& instance, const Words& words) {
+  const v1::Problem& problem = instance.problem();
+  if (problem.reason() == words.failure) return problem.message() + "; it is tried again";
   if (instance.unverified()) return "its node is not reachable; it will be so when that is back";
   if (instance.state() == v1::FAILED) return "it is " + state_text(instance) + "; see berth why";
   if (instance.state() == v1::INACTIVE) return "it does not run: " + state_text(instance);
@@ -86,7 +86,8 @@ class Pausing {
     const v1::Instances all = TRY(list_instances(client, {.all = true}));
     std::vector<model::InstanceKey> keys;
     for (const std::string& name : flags_.instances) {
-      keys.push_back(key_of(TRY(pick_instance(all, name))->key()));
+      const v1::Instance* instance = TRY(pick_instance(all, name));
+      keys.push_back(key_of(instance->key()));
     }
     for (const model::InstanceKey& key : keys) TRY(order(client, key));
     if (flags_.no_wait) return ExitCode::Done;
@@ -119,7 +120,7 @@ class Pausing {
       if (mirror_.synced) look();
       return !left_.empty() || !mirror_.synced;
     };
-    TRY(watch(client, mirror_, {.about = {}, .on_event = on_event, .tick = on_tick}));
+    TRY(watch(client, mirror_, {.on_event = on_event, .tick = on_tick}));
     if (left_.empty()) return has_failed_ ? ExitCode::OtherError : ExitCode::Done;
     console_.err << fmt::format("\n{}; what was asked for stays so\n",
                                 late ? "Not done in time" : "Interrupted");
@@ -135,11 +136,11 @@ class Pausing {
     const auto found = mirror_.instances.find(key);
     if (found == mirror_.instances.end()) return fail(name, "it is gone");
     const v1::Instance& instance = found->second;
-    if (words_.is_so(instance.state()) && !instance.unverified() && obstacle(instance).empty()) {
+    const std::string why = obstacle(instance, words_);
+    if (why.empty() && words_.is_so(instance.state())) {
       console_.out << fmt::format("{} is {}\n", name, words_.done) << std::flush;
       return true;
     }
-    const std::string why = obstacle(instance);
     return !why.empty() && fail(name, why);
   }
 
