@@ -121,7 +121,7 @@ class Pausing:
 
     def test_it_is_stopped_in_order_while_it_is_paused(self):
         self.run_verb("pause")
-        deleted = self.unit.berth("delete", "deployment", "d", "--yes")
+        deleted = self.unit.berth("delete", "deployment", "d")
         self.assertEqual(deleted.returncode, 0, deleted.stdout + deleted.stderr)
         wait_until(lambda: not self.shims(), "its end")
         (bye,) = self.unit.directory.rglob("bye")
