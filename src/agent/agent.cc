@@ -189,6 +189,10 @@ void Agent::record(const Context& context, const HealthChecked& event) {
   if (Instance* known = touch_known(event.key)) known->checked(context, event);
 }
 
+void Agent::record(const Context& context, const PausingSet& event) {
+  if (Instance* known = touch_known(event.key)) known->pausing_set(context, event);
+}
+
 void Agent::record(const Context&, const Measured& event) {
   reporter_.measured(event);
   for (const auto& [key, footprint] : event.footprints) complain_of(key, footprint);

@@ -50,6 +50,7 @@ class SpecBuilder {
     spec_.item.shared_resources.push_back(resource);
     return *this;
   }
+  SpecBuilder& paused() { return set(spec_.paused, true); }
   SpecBuilder& env(const std::string& name, const std::string& value) {
     spec_.item.env[name] = value;
     return *this;

@@ -27,7 +27,7 @@ struct Config {
   std::string boot_id;            // new with each start of the agent
   Duration heartbeat = 2s;        // a report at least this often
   Duration stop_grace = 10s;      // between the polite and the final signal
-  Duration action_timeout = 60s;  // a start or stop that says nothing for so long is tried again
+  Duration action_timeout = 60s;  // what a runtime does not answer for so long is tried again
   Duration component_start_timeout = 60s;  // the same of a component, which is installed first
   std::size_t instances_max = 10'000;      // a command that wants more is not carried out
   Duration state_resend = 10s;             // a state that nobody has looked at is reported again
@@ -98,6 +98,13 @@ struct HealthChecked {
   bool healthy = false;
   std::string message;
 };
+// The answer to SetPausing.
+struct PausingSet {
+  model::InstanceKey key;
+  RunId run;
+  std::uint32_t order = 0;
+  std::string problem;  // why it could not be done; empty: it is so
+};
 struct Measured {
   model::Usage total;
   std::map<model::InstanceKey, model::Usage> instances;
@@ -113,7 +120,7 @@ struct DataErased {
 
 using Event =
     std::variant<Connected, Disconnected, CommandReceived, NodeObserved, RunsListed, Started,
-                 StartFailed, StateSaved, Exited, HealthChecked, Measured, DataErased>;
+                 StartFailed, StateSaved, Exited, HealthChecked, PausingSet, Measured, DataErased>;
 
 // --- Effects -----------------------------------------------------------------------------------
 
@@ -185,6 +192,17 @@ struct CheckHealth {
 
   friend bool operator==(const CheckHealth&, const CheckHealth&) = default;
 };
+// The run shall stand still, or go on. Answered by PausingSet with the same number; it is no
+// failure if it is so already.
+struct SetPausing {
+  model::InstanceKey key;
+  model::RuntimeId runtime;
+  RunId run;
+  model::Pausing pausing = model::Pausing::Paused;
+  std::uint32_t order = 0;
+
+  friend bool operator==(const SetPausing&, const SetPausing&) = default;
+};
 // The networks of the node shall be as told, before anything that follows is started. There is no
 // answer: a start that finds its network not working fails as any start does.
 struct ApplyNetwork {
@@ -199,7 +217,8 @@ struct EraseData {
 
   friend bool operator==(const EraseData&, const EraseData&) = default;
 };
-using Action = std::variant<ListRuns, Start, Stop, CheckHealth, ApplyNetwork, EraseData>;
+using Action =
+    std::variant<ListRuns, Start, Stop, CheckHealth, SetPausing, ApplyNetwork, EraseData>;
 
 // One line of the trail: what happened to which instance ("" = the node itself).
 struct Note {

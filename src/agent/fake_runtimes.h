@@ -25,6 +25,7 @@ class FakeRuntimes {
     model::RuntimeId runtime;
     model::ItemType type = model::ItemType::Service;
     std::string version;
+    bool paused = false;
   };
 
   explicit FakeRuntimes(Random random) : random_(random) {}
@@ -32,7 +33,7 @@ class FakeRuntimes {
   void set_bad_times(bool bad) { bad_ = bad; }
   const std::map<Name, Alive>& alive() const { return alive_; }
   void install(const FoundRun& run, const model::RuntimeId& runtime) {
-    alive_[{run.key, run.run}] = {runtime, run.type, run.version};
+    alive_[{run.key, run.run}] = {runtime, run.type, run.version, false};
   }
 
   // An order by the agent.
@@ -122,6 +123,7 @@ class FakeRuntimes {
     if (const auto* list = std::get_if<ListRuns>(&action)) return list->runtime;
     if (const auto* start = std::get_if<Start>(&action)) return start->spec.runtime;
     if (const auto* stop = std::get_if<Stop>(&action)) return stop->runtime;
+    if (const auto* set = std::get_if<SetPausing>(&action)) return set->runtime;
     return std::get<CheckHealth>(action).spec.runtime;
   }
 
@@ -155,7 +157,7 @@ class FakeRuntimes {
 
   void begin(const Start& start) {
     alive_[{start.spec.key, start.run}] = {start.spec.runtime, start.spec.item.type,
-                                           start.spec.item.version};
+                                           start.spec.item.version, false};
   }
 
   void perform(Time now, const ListRuns& list) {
@@ -178,12 +180,21 @@ class FakeRuntimes {
     alive_.erase({stop.key, stop.run});
     say(now, stop.runtime, Exited{stop.key, stop.run, 0});
   }
+  void perform(Time now, const SetPausing& set) {
+    const auto run = alive_.find({set.key, set.run});
+    std::string problem = run == alive_.end() ? "it does not run" : "";
+    if (is_hit(200'000)) problem = "not now";
+    if (problem.empty()) run->second.paused = set.pausing == model::Pausing::Paused;
+    say(now, set.runtime, PausingSet{set.key, set.run, set.order, problem});
+  }
   static void perform(Time, const ApplyNetwork&) {}
   static void perform(Time, const EraseData&) {}
 
   void perform(Time now, const CheckHealth& check) {
-    if (!alive_.contains({check.spec.key, check.run})) return;
-    say(now, check.spec.runtime, HealthChecked{check.spec.key, check.run, !is_hit(400'000), ""});
+    const auto run = alive_.find({check.spec.key, check.run});
+    if (run == alive_.end()) return;
+    const bool healthy = !run->second.paused && !is_hit(400'000);
+    say(now, check.spec.runtime, HealthChecked{check.spec.key, check.run, healthy, ""});
   }
 
   Random random_;

@@ -31,6 +31,9 @@ class Health {
   bool has_failed() const { return failed_in_a_row_ >= failures_; }
   const std::string& message() const { return message_; }  // of the last failed check
 
+  // A check is outstanding, and its answer not yet late.
+  bool is_waiting(Time now) const { return asked_ && now < due(); }
+
   Time due() const;
 
  private:

@@ -102,6 +102,20 @@ void Instance::checked(const Context& context, const HealthChecked& answer) {
   if (run->health->has_passed() && !run->active_since) run->active_since = context.now;
 }
 
+// One that stands still does so because it was active once, in an earlier life of the agent
+// perhaps.
+void Instance::pausing_set(const Context& context, const PausingSet& answer) {
+  Run* run = find(answer.run);
+  if (run == nullptr || run->phase != Run::Phase::Running) return;
+  if (!run->standstill.answered(context.now, answer.order, answer.problem)) return;
+  if (const auto& problem = run->standstill.problem()) {
+    return context.note(key_, problem->reason + ": " + problem->message);
+  }
+  const bool is_paused = run->standstill.is_paused();
+  if (is_paused && !run->active_since) run->active_since = context.now;
+  context.note(key_, (is_paused ? "paused run " : "resumed run ") + to_text(answer.run));
+}
+
 // Also of a run that is not known its number is: an earlier life of the agent has used it.
 Run* Instance::find(const RunId& id) {
   if (id.generation == generation_) next_attempt_ = std::max(next_attempt_, id.attempt + 1);
@@ -157,6 +171,7 @@ void Instance::adopt(const Context& context, const model::WantedRecord& wanted) 
     if (current(wanted) != nullptr || !is_the_wanted(run, wanted)) continue;
     run.serves = wanted.generation;
     run.holds = taken_by(wanted.spec.item);
+    run.standstill.doubt();
     restart_at_.reset();
     problem_.reset();
     refusal_.reset();
@@ -200,13 +215,38 @@ void Instance::do_overdue(const Context& context, const model::WantedRecord* wan
   }
 }
 
+// One that is found may stand still: before that is known, nothing else can be asked of it. One
+// that has just become active may have to be paused at once.
 void Instance::watch(const Context& context, const model::WantedRecord& wanted, Run& run) {
+  if (run.standstill.is_in_doubt()) pause_or_resume(context, wanted, run);
+  if (!run.standstill.may_be_paused()) watch_health(context, wanted, run);
+  if (run.phase == Run::Phase::Running && run.active_since) pause_or_resume(context, wanted, run);
+}
+
+// A check that is under way is waited for: its answer would be about one that stands still.
+void Instance::pause_or_resume(const Context& context, const model::WantedRecord& wanted,
+                               Run& run) {
+  if (run.type == model::ItemType::Component) return;
+  const auto pausing = wanted.spec.paused ? model::Pausing::Paused : model::Pausing::Running;
+  const bool is_being_checked = run.health && run.health->is_waiting(context.now);
+  if (pausing == model::Pausing::Paused && is_being_checked) return;
+  const auto order = run.standstill.ask(context.now, pausing, context.config.action_timeout);
+  if (!order) return;
+  if (pausing == model::Pausing::Paused) run.health.reset();  // begun anew when it goes on
+  context.act(SetPausing{key_, run.runtime, run.id, pausing, *order});
+}
+
+void Instance::watch_health(const Context& context, const model::WantedRecord& wanted, Run& run) {
   const auto& health = wanted.spec.item.health;
   if (!health) {
     if (!run.active_since) run.active_since = context.now;
     return;
   }
-  if (!run.health) run.health.emplace(*health, context.now, Health::First::Counts);
+  if (!run.health) {
+    const bool was_paused = run.active_since.has_value();
+    run.health.emplace(*health, context.now,
+                       was_paused ? Health::First::MayBeSlow : Health::First::Counts);
+  }
   check(context, wanted, run);
 }
 
@@ -324,8 +364,10 @@ model::ReportedStatus Instance::status_of_wanted(const model::WantedRecord& want
       failed(problem_of({.cause = *run->blamed_for,
                          .detail = run->health ? run->health->message() : std::string()}));
     } else if (run->active_since) {
-      status.state = model::InstanceState::Active;
+      status.state =
+          run->standstill.is_paused() ? model::InstanceState::Paused : model::InstanceState::Active;
       if (complaint_) status.problem = *complaint_;
+      if (run->standstill.problem()) status.problem = *run->standstill.problem();
     }
   } else if (wanted.finished && is_success(last)) {
     status.state = model::InstanceState::Inactive;
@@ -355,7 +397,11 @@ std::optional<Time> Instance::due(Time now) const {
   std::optional<Time> earliest;
   for (const auto& [id, run] : runs_) {
     if (run.phase != Run::Phase::Running) take_earlier(earliest, run.overdue);
-    if (run.phase == Run::Phase::Running && run.health) take_earlier(earliest, run.health->due());
+    if (run.phase != Run::Phase::Running) continue;
+    if (run.health) take_earlier(earliest, run.health->due());
+    // Past its time it waits for the answer of a check.
+    const auto order_due = run.standstill.due();
+    if (order_due && *order_due > now) take_earlier(earliest, order_due);
   }
   // Past its time it waits for a runtime or for the end of another run, which wake it.
   if (runs_.empty() && restart_at_ && *restart_at_ > now) take_earlier(earliest, restart_at_);

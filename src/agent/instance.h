@@ -36,11 +36,12 @@ class Instance {
   void start_failed(const Context& context, const RunId& run, const model::Problem& problem);
   void exited(const Context& context, const Exited& event);
   void checked(const Context& context, const HealthChecked& answer);
+  void pausing_set(const Context& context, const PausingSet& answer);
 
   // --- Decisions. `wanted` is nullptr for an instance that shall not run.
 
   // Adopts found runs, stops those that are not wanted, and does what is overdue: repeats stops,
-  // gives up starts, checks health.
+  // gives up starts, checks health, pauses and resumes.
   void advance(const Context& context, const model::WantedRecord* wanted);
 
   // The end of the run that was wanted, if there was one since the last call.
@@ -75,7 +76,9 @@ class Instance {
   void adopt(const Context& context, const model::WantedRecord& wanted);
   void stop_unwanted(const Context& context, const model::WantedRecord* wanted);
   void watch(const Context& context, const model::WantedRecord& wanted, Run& run);
+  void watch_health(const Context& context, const model::WantedRecord& wanted, Run& run);
   void check(const Context& context, const model::WantedRecord& wanted, Run& run);
+  void pause_or_resume(const Context& context, const model::WantedRecord& wanted, Run& run);
   void do_overdue(const Context& context, const model::WantedRecord* wanted, Run& run);
   void stop(const Context& context, Run& run, std::optional<Cause> blamed_for);
   void end(const Context& context, const RunId& id, Ending ending);

@@ -77,12 +77,17 @@ class History {
         EXPECT_NE(status.state, InstanceState::Active);
         continue;
       }
-      EXPECT_EQ(status.state, InstanceState::Active)
+      EXPECT_EQ(status.state,
+                is_to_be_paused(record) ? InstanceState::Paused : InstanceState::Active)
           << model::to_string(key) << " " << status.problem.message;
       EXPECT_EQ(runtimes_.places_of(key), std::vector{record.spec.runtime});
     }
     for (const auto& [name, run] : runtimes_.alive()) {
-      if (driver_.durable().wanted.contains(name.first)) continue;
+      const auto wanted = driver_.durable().wanted.find(name.first);
+      if (wanted != driver_.durable().wanted.end()) {
+        EXPECT_EQ(run.paused, is_to_be_paused(wanted->second)) << model::to_string(name.first);
+        continue;
+      }
       EXPECT_EQ(run.type, model::ItemType::Component) << model::to_string(name.first);
       EXPECT_FALSE(driver_.status(name.first.item.value()).stopping);
     }
@@ -111,6 +116,10 @@ class History {
   std::size_t stops = 0;
 
  private:
+  static bool is_to_be_paused(const model::WantedRecord& record) {
+    return record.spec.paused && record.spec.item.type != model::ItemType::Component;
+  }
+
   void tell(const std::vector<Event>& batch) {
     for (const Event& event : batch) {
       if (const auto* listed = std::get_if<RunsListed>(&event)) heard_.insert(listed->runtime);
@@ -160,6 +169,7 @@ class History {
 
   model::InstanceSpec any_spec(const std::string& item) {
     SpecBuilder spec = a_spec(item).backoff(1s, 4s).version(std::to_string(random_.between(1, 2)));
+    if (random_.below(3) == 0) spec.paused();
     if (item == "os") spec.type(model::ItemType::Component);
     if (item == "a") spec.on(random_.below(2) == 0 ? "crun" : "wasm");
     if (item == "b") spec.checked_every(5s, 2);

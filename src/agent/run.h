@@ -7,6 +7,7 @@
 #include "agent/events.h"
 #include "agent/health.h"
 #include "agent/restart.h"
+#include "agent/standstill.h"
 #include "base/time.h"
 #include "model/ids.h"
 #include "model/item.h"
@@ -27,7 +28,8 @@ struct Run {
   bool confirmed = false;           // the runtime has said that it runs
   Time overdue;                     // starting, stopping: when the answer is late
   std::optional<Cause> blamed_for;  // stopping: what its end is called; nullopt: just not wanted
-  std::optional<Health> health;     // running for an item that has a check
+  std::optional<Health> health;     // running, and not paused, for an item that has a check
+  Standstill standstill;
   std::optional<Time> active_since;
   std::set<std::string> holds;  // shared resources; of a found run that nobody wants: not known
 

@@ -74,6 +74,12 @@ void OrderedRuntime::stop(const agent::Stop& stop) {
   runtime_->stop(stop.key, stop.run, stop.grace);
 }
 
+void OrderedRuntime::set_pausing(const agent::SetPausing& set) {
+  const Result<void> done =
+      set.pausing == model::Pausing::Paused ? runtime_->pause(set.key) : runtime_->resume(set.key);
+  tell_(agent::PausingSet{set.key, set.run, set.order, done ? "" : done.error().message});
+}
+
 void OrderedRuntime::exited(const model::InstanceKey& key, const model::RunId& run,
                             std::int32_t exit_code, const model::Problem& problem) {
   if (!problem.reason.empty()) {

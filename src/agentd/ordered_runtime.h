@@ -40,6 +40,7 @@ class OrderedRuntime final : public runtime::RunListener {
   void list();
   void start(const agent::Start& start);
   void stop(const agent::Stop& stop);
+  void set_pausing(const agent::SetPausing& set);
 
   void exited(const model::InstanceKey& key, const model::RunId& run, std::int32_t exit_code,
               const model::Problem& problem) override;

@@ -126,6 +126,16 @@ void Performer::begin(const agent::CheckHealth& check) {
          [this, check] { tell_(check_health_(check)); });
 }
 
+void Performer::begin(const agent::SetPausing& set) {
+  OrderedRuntime* runtime = find(set.runtime);
+  if (runtime == nullptr) {
+    return tell_(agent::PausingSet{set.key, set.run, set.order,
+                                   "there is no runtime " + set.runtime.value()});
+  }
+  submit(workers_for(*runtime), model::to_string(set.key),
+         [runtime, set] { runtime->set_pausing(set); });
+}
+
 void Performer::begin(const agent::ApplyNetwork& apply) {
   if (networks_ != nullptr) networks_->apply(apply.network);
 }

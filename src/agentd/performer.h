@@ -47,6 +47,7 @@ class Performer {
   void begin(const agent::Start& start);
   void begin(const agent::Stop& stop);
   void begin(const agent::CheckHealth& check);
+  void begin(const agent::SetPausing& set);
   void begin(const agent::ApplyNetwork& apply);
   void begin(const agent::EraseData& erase);
 

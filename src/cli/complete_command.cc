@@ -76,7 +76,7 @@ Result<Names> candidates(const Names& words, const ConnectionFlags& connection) 
   if (before == "--item") return document_names(client, Kind::Item);
   if (before.starts_with("-")) return Names{};
   if (is_one_of(verb, {"drain", "cordon", "uncordon", "forget"})) return node_names(client);
-  if (is_one_of(verb, {"logs", "exec", "why"})) return instance_names(client);
+  if (is_one_of(verb, {"logs", "exec", "why", "pause", "resume"})) return instance_names(client);
   if (verb == "events") return objects(client);
   if (has_kinds && verb != "top") return names_of(client, TRY(parse_kind(words[1])));
   return Names{};

@@ -19,8 +19,8 @@ namespace {
 const std::vector<std::string>& values_of(Kind kind) {
   static const std::vector<std::string> of_nodes{"reachable", "unreachable", "lost",  "unknown",
                                                  "cordoned",  "schedulable", "empty", "gone"};
-  static const std::vector<std::string> of_others{"active", "activating", "inactive", "failed",
-                                                  "gone"};
+  static const std::vector<std::string> of_others{"active", "activating", "inactive",
+                                                  "failed", "paused",     "gone"};
   return kind == Kind::Node ? of_nodes : of_others;
 }
 

@@ -88,6 +88,9 @@ Result<std::string> describe_instance(const client::Client& client, const std::s
   facts.add("Type", instance.type());
   facts.add("State", state_text(instance), tone_of(instance));
   facts.add("Message", instance.problem().message());
+  if (instance.to_be_paused() && instance.state() != v1::PAUSED) {
+    facts.add("To be paused", "as soon as it is active");
+  }
   if (instance.unverified()) facts.add("Unverified", "its node cannot vouch for it at present");
   facts.add("Node", instance.place().node());
   facts.add("Runtime", instance.place().runtime());

@@ -306,7 +306,7 @@ Command declare(CLI::App& verb) {
       ->type_name("ITEM")
       ->envname("BERTH_ITEM");
   verb.add_option("--state", flags->filter.state, "Only instances in this state")
-      ->type_name("active|activating|inactive|failed")
+      ->type_name("active|activating|inactive|failed|paused")
       ->envname("BERTH_STATE");
   verb.add_flag("--all", flags->filter.all,
                 "Also instances that are only kept for the day they are asked for again")

@@ -28,6 +28,7 @@ std::string_view mark_of(const v1::Instance& row, const LiveView& view) {
     case v1::ACTIVE: return view.style.unicode ? "✓" : "*";
     case v1::FAILED: return view.style.unicode ? "✗" : "!";
     case v1::INACTIVE: return view.style.unicode ? "·" : ".";
+    case v1::PAUSED: return "=";
     default: return spinner(view);
   }
 }
@@ -36,7 +37,8 @@ std::vector<const v1::Instance*> rows_that_matter(const LiveView& view, std::siz
   std::vector<const v1::Instance*> rows;
   const bool all = view.rows.size() <= most;
   for (const v1::Instance& row : view.rows) {
-    if (all || row.state() != v1::ACTIVE) rows.push_back(&row);
+    const bool is_up = row.state() == v1::ACTIVE || row.state() == v1::PAUSED;
+    if (all || !is_up) rows.push_back(&row);
   }
   // What failed must not be pushed out by what is on its way.
   if (!all) {

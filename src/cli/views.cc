@@ -23,6 +23,7 @@ std::string major_of(v1::InstanceState state) {
     case v1::ACTIVE: return "Active";
     case v1::INACTIVE: return "Inactive";
     case v1::FAILED: return "Failed";
+    case v1::PAUSED: return "Paused";
     default: return "Unknown";
   }
 }
@@ -439,7 +440,8 @@ Json json_of(const v1::Instance& instance) {
             {"storage", instance.footprint().storage()},
             {"stateSize", instance.footprint().state()},
             {"stateGeneration", instance.state_generation()},
-            {"traffic", json_of(instance.footprint().traffic())}};
+            {"traffic", json_of(instance.footprint().traffic())},
+            {"toBePaused", instance.to_be_paused()}};
   if (instance.has_exit_code()) json["exitCode"] = instance.exit_code();
   if (instance.gone()) json["gone"] = true;
   if (instance.cached()) json["keptForMs"] = instance.kept_for_ms();
@@ -498,11 +500,9 @@ std::string count_of_states(const std::vector<v1::Instance>& instances) {
   for (const v1::Instance& instance : instances) ++counts[instance.state()];
   std::vector<std::string> texts;
   constexpr std::pair<v1::InstanceState, const char*> kOrder[] = {
-      {v1::ACTIVE, "active"},
-      {v1::ACTIVATING, "activating"},
-      {v1::INACTIVE, "inactive"},
-      {v1::FAILED, "failed"},
-      {v1::INSTANCE_STATE_UNSPECIFIED, "unknown"}};
+      {v1::ACTIVE, "active"},         {v1::PAUSED, "paused"},
+      {v1::ACTIVATING, "activating"}, {v1::INACTIVE, "inactive"},
+      {v1::FAILED, "failed"},         {v1::INSTANCE_STATE_UNSPECIFIED, "unknown"}};
   for (const auto& [state, word] : kOrder) {
     if (counts[state] > 0) texts.push_back(fmt::format("{} {}", counts[state], word));
   }

@@ -26,8 +26,8 @@ constexpr const char* kExamples =
     "  berth wait --for deployment/base=active      everything that it runs\n"
     "  berth wait --for instance/web/vehicle/1=gone\n"
     "\n"
-    "States of instances and deployments: active, activating, inactive, failed, gone; of nodes:\n"
-    "reachable, unreachable, lost, unknown, cordoned, schedulable, empty, gone.\n"
+    "States of instances and deployments: active, activating, inactive, failed, paused, gone; of\n"
+    "nodes: reachable, unreachable, lost, unknown, cordoned, schedulable, empty, gone.\n"
     "What is not there yet is waited for, too; only a deployment must be there.\n"
     "Exit codes: 0 it is so, 3 invalid input, 4 no such deployment, 5 timeout, 6 cannot reach the\n"
     "control plane.";

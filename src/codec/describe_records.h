@@ -34,7 +34,7 @@ void describe(V& v, T& leaving) {
 template <class V, Is<model::InstanceRecord> T>
 void describe(V& v, T& record) {
   auto& [key, type, version, priority, phase, place, image, leaving, own_runtime, preinstalled, uid,
-         gid, address, kept_for, data_on] = record;
+         gid, address, kept_for, data_on, paused] = record;
   v.required("key", key);
   v.field("type", type);
   v.required("version", version);
@@ -50,6 +50,7 @@ void describe(V& v, T& record) {
   v.field("address", address);
   v.field("keptFor", kept_for);
   v.field("dataOn", data_on);
+  v.field("paused", paused);
 }
 
 template <class V, Is<model::NodeAnswer> T>
@@ -214,7 +215,7 @@ void describe(V& v, T& command) {
 
 template <class V, Is<model::InstanceSpec> T>
 void describe(V& v, T& spec) {
-  auto& [key, item, image, runtime, priority, uid, gid, network] = spec;
+  auto& [key, item, image, runtime, priority, uid, gid, network, paused] = spec;
   v.required("key", key);
   v.required("item", item);
   v.field("image", image);
@@ -223,6 +224,7 @@ void describe(V& v, T& spec) {
   v.required("uid", uid);
   v.required("gid", gid);
   v.field("network", network);
+  v.field("paused", paused);
 }
 
 template <class V, Is<model::WantedRecord> T>

@@ -101,6 +101,7 @@ TEST(Records, KeepEveryField) {
       .preinstalled = true,
       .uid = 5000,
       .gid = 5001,
+      .paused = true,
   };
   EXPECT_EQ(decode_record<model::InstanceRecord>(encode_record(instance)).value(), instance);
 
@@ -150,6 +151,7 @@ TEST(Records, KeepEveryField) {
   wanted.spec.priority = 9;
   wanted.spec.uid = 10;
   wanted.spec.gid = 11;
+  wanted.spec.paused = true;
   wanted.generation = {1, 2};
   wanted.finished = true;
   wanted.exit_code = -9;

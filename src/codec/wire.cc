@@ -57,6 +57,7 @@ v1::InstanceSpec to_wire(const model::InstanceSpec& spec) {
   out.set_uid(spec.uid);
   out.set_gid(spec.gid);
   if (spec.network) write_json(*out.mutable_network(), *spec.network);
+  out.set_paused(spec.paused);
   return out;
 }
 
@@ -215,6 +216,7 @@ Result<model::InstanceState> read(v1::InstanceState state, const Path& at) {
     case v1::ACTIVE: return model::InstanceState::Active;
     case v1::INACTIVE: return model::InstanceState::Inactive;
     case v1::FAILED: return model::InstanceState::Failed;
+    case v1::PAUSED: return model::InstanceState::Paused;
     default: return wrong(at, fmt::format("{} is no state", static_cast<int>(state)));
   }
 }
@@ -249,6 +251,7 @@ Result<model::InstanceSpec> read(const v1::InstanceSpec& spec, const Path& at) {
   if (!spec.network().empty()) {
     out.network = TRY(document_of<model::InstanceNetwork>(spec.network(), Path(at, "network")));
   }
+  out.paused = spec.paused();
   TRY(check_whole(out, at));
   return out;
 }
@@ -354,6 +357,7 @@ v1::InstanceState to_wire(model::InstanceState state) {
     case model::InstanceState::Active: return v1::ACTIVE;
     case model::InstanceState::Inactive: return v1::INACTIVE;
     case model::InstanceState::Failed: return v1::FAILED;
+    case model::InstanceState::Paused: return v1::PAUSED;
   }
   CHECK(false, "unknown state");
 }

@@ -96,7 +96,7 @@ class ArbitraryMessages {
     status.type = record.type;
     status.version = "1." + std::to_string(below(9));
     status.runtime = fields_.make<model::Place>().runtime;
-    status.state = model::Names<model::InstanceState>::kTable[below(4)].first;
+    status.state = model::Names<model::InstanceState>::kTable[below(5)].first;
     if (below(2) == 0) status.problem = {"ExitCode", "ended with code 1: \xC3\xA4\n"};
     status.exit_code = fields_.make<model::WantedRecord>().exit_code;
     status.restarts = record.uid;

@@ -288,6 +288,22 @@ void put_node(Context& context, const model::NodeRecord& record) {
   ++context.cluster_changes;
 }
 
+Result<model::InstanceRecord> find_pausable(const Context& context, const model::InstanceKey& key) {
+  const std::string name = model::to_string(key);
+  const auto* record = context.state.find_instance(key);
+  if (record == nullptr) {
+    return not_found(fmt::format("no instance {}; instances are named item/subject/index", name));
+  }
+  if (record->type == model::ItemType::Component) {
+    return Error{Code::Conflict,
+                 fmt::format("{} is a component; only services can be paused", name)};
+  }
+  if (record->phase == model::Phase::Cached || record->phase == model::Phase::Erasing) {
+    return Error{Code::Conflict, fmt::format("{} does not run: nobody asks for it any more", name)};
+  }
+  return *record;
+}
+
 void answer_when_sealed(Context& context, CallId call) {
   context.accepted_calls.push_back({.call = call, .planned = false});
 }
@@ -333,6 +349,17 @@ void record(Context& context, const DrainCall& call) {
   put_node(context, record);
   begin_drain(context, record);
   context.note(NoteKind::NodeDraining, call.node, call.why);
+  answer_when_sealed(context, call.call);
+}
+
+void record(Context& context, const PauseCall& call) {
+  auto record = find_pausable(context, call.key);
+  if (!record) return refuse(context, call.call, record.error());
+  const bool paused = call.pausing == model::Pausing::Paused;
+  if (std::exchange(record->paused, paused) != paused) {
+    context.put(*record);
+    context.note(paused ? NoteKind::Paused : NoteKind::Resumed, call.key, "by order");
+  }
   answer_when_sealed(context, call.call);
 }
 

@@ -35,6 +35,8 @@ std::string_view to_string(NoteKind kind) {
     case NoteKind::OverrideExpired: return "OverrideExpired";
     case NoteKind::Deleted: return "Deleted";
     case NoteKind::Erased: return "Erased";
+    case NoteKind::Paused: return "Paused";
+    case NoteKind::Resumed: return "Resumed";
   }
   CHECK(false, "unknown kind of note");
 }

@@ -70,6 +70,12 @@ struct DrainCall {
   std::string why;
   Duration deadline{};  // 0: none
 };
+// Has a service stand still wherever it runs, or go on; kept until it is no longer asked for.
+struct PauseCall {
+  CallId call = 0;
+  model::InstanceKey key;
+  model::Pausing pausing = model::Pausing::Paused;
+};
 enum class RebalanceScope {
   Overloaded,  // as few as possible leave overloaded nodes
   Everything,  // all that may move is placed anew
@@ -95,7 +101,7 @@ struct Unsubscribed {
 
 using Event =
     std::variant<NodeConnected, NodeDisconnected, NodeReported, ApplyCall, DeleteCall, CordonCall,
-                 DrainCall, RebalanceCall, ForgetNodeCall, Subscribed, Unsubscribed>;
+                 DrainCall, PauseCall, RebalanceCall, ForgetNodeCall, Subscribed, Unsubscribed>;
 
 // --- Effects -----------------------------------------------------------------------------------
 
@@ -196,6 +202,8 @@ enum class NoteKind {
   OverrideExpired,
   Deleted,
   Erased,
+  Paused,
+  Resumed,
 };
 
 std::string_view to_string(NoteKind kind);

@@ -13,6 +13,7 @@ void record(Context& context, const ApplyCall& call);
 void record(Context& context, const DeleteCall& call);
 void record(Context& context, const CordonCall& call);
 void record(Context& context, const DrainCall& call);
+void record(Context& context, const PauseCall& call);
 void record(Context& context, const RebalanceCall& call);
 void record(Context& context, const ForgetNodeCall& call);
 void record(Context& context, const Subscribed& event);

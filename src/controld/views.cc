@@ -32,6 +32,7 @@ void describe(InstanceView& view, const model::InstanceRecord& record) {
   view.uid = record.uid;
   view.gid = record.gid;
   view.address = record.address;
+  view.to_be_paused = record.paused;
 }
 
 std::vector<const model::NodeConfig*> configs_of(const control::Durable& durable) {

@@ -30,6 +30,7 @@ struct InstanceView {
   bool gone = false;                   // nobody asks for it any more
   std::optional<Duration> kept_for;    // of a cached one: until it is deleted
   std::string decision;                // the last one about it, in words
+  bool to_be_paused = false;
 
   friend bool operator==(const InstanceView&, const InstanceView&) = default;
 };

@@ -13,7 +13,7 @@
 
 namespace berth::model {
 
-enum class InstanceState { Activating, Active, Inactive, Failed };
+enum class InstanceState { Activating, Active, Inactive, Failed, Paused };
 
 template <>
 struct Names<InstanceState> {
@@ -23,8 +23,17 @@ struct Names<InstanceState> {
       Word<InstanceState>{InstanceState::Active, "active"},
       Word<InstanceState>{InstanceState::Inactive, "inactive"},
       Word<InstanceState>{InstanceState::Failed, "failed"},
+      Word<InstanceState>{InstanceState::Paused, "paused"},
   };
 };
+
+// Whether it is up: it has come up as it should, though it may stand still by order.
+constexpr bool is_up(InstanceState state) {
+  return state == InstanceState::Active || state == InstanceState::Paused;
+}
+
+// What a run shall do: go on, or stand still and use no processor.
+enum class Pausing { Running, Paused };
 
 // Why an instance is not active: one CamelCase token for programs, a sentence for people.
 struct Problem {
@@ -50,7 +59,7 @@ struct ReportedStatus {
   std::string version;
   RuntimeId runtime;
   InstanceState state = InstanceState::Activating;
-  Problem problem;                        // of a failed one; of an active one a warning
+  Problem problem;                        // of a failed one; of one that is up a warning
   std::optional<std::int32_t> exit_code;  // of the last run that ended
   std::uint32_t restarts = 0;
   bool finished = false;  // its restart policy says that it is done
@@ -86,6 +95,7 @@ struct InstanceSpec {
   std::uint32_t uid = 0;
   std::uint32_t gid = 0;
   std::optional<InstanceNetwork> network;  // nullopt: it uses the network of its node
+  bool paused = false;                     // once it is active, it shall stand still
 
   friend bool operator==(const InstanceSpec&, const InstanceSpec&) = default;
 };

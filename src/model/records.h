@@ -64,6 +64,7 @@ struct InstanceRecord {
   std::optional<Ipv4> address;  // in the network of its owner
   Duration kept_for{};          // of a cached one: how long until it is deleted
   std::set<NodeId> data_on;     // where it has been placed, and may have left data
+  bool paused = false;          // it shall stand still wherever it runs
 
   friend bool operator==(const InstanceRecord&, const InstanceRecord&) = default;
 };

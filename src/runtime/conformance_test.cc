@@ -421,6 +421,28 @@ TEST_P(RuntimeConformance, APausedInstanceUsesNoProcessorUntilItIsResumed) {
   EXPECT_TRUE(eventually([&] { return cpu_time(spec) > before + std::chrono::milliseconds(50); }));
 }
 
+// Who cannot know whether it was done asks again.
+TEST_P(RuntimeConformance, PausingAndResumingTwiceDoesNoHarm) {
+  const auto spec = script("while :; do :; done");
+  start(spec);
+  for (int i = 0; i < 2; ++i) {
+    const auto resumed = runtime().resume(spec.key);
+    EXPECT_TRUE(resumed) << resumed.error().message;
+  }
+  for (int i = 0; i < 2; ++i) {
+    const auto paused = runtime().pause(spec.key);
+    ASSERT_TRUE(paused) << paused.error().message;
+  }
+  const auto before = cpu_time(spec).value();
+  std::this_thread::sleep_for(std::chrono::milliseconds(200));  // that nothing happens takes time
+  EXPECT_LE(cpu_time(spec).value(), before + std::chrono::milliseconds(20));
+  for (int i = 0; i < 2; ++i) {
+    const auto resumed = runtime().resume(spec.key);
+    ASSERT_TRUE(resumed) << resumed.error().message;
+  }
+  EXPECT_TRUE(eventually([&] { return cpu_time(spec) > before + std::chrono::milliseconds(50); }));
+}
+
 TEST_P(RuntimeConformance, APausedInstanceCanBeStopped) {
   const auto polite = script("trap 'exit 9' TERM; " + kForEver);
   start(polite);

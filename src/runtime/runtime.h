@@ -98,6 +98,9 @@ class Runtime {
     static_cast<void>(run);
   }
 
+  // The instance stands still and uses no processor, until it is resumed or stopped. It is no error
+  // if it is so already; to resume what was never paused costs next to nothing. NotFound: it does
+  // not run here.
   virtual Result<void> pause(const model::InstanceKey& key) = 0;
   virtual Result<void> resume(const model::InstanceKey& key) = 0;
 

@@ -61,6 +61,10 @@ struct ControlEvent {
     return fmt::format("call {} drain {} within {} ms", e.call, e.node.value(),
                        e.deadline.count() / 1000);
   }
+  std::string operator()(const control::PauseCall& e) const {
+    return fmt::format("call {} {} {}", e.call,
+                       e.pausing == model::Pausing::Paused ? "pause" : "resume", to_string(e.key));
+  }
   std::string operator()(const control::ForgetNodeCall& e) const {
     return fmt::format("call {} forget {}", e.call, e.node.value());
   }
@@ -133,6 +137,10 @@ struct AgentEvent {
   std::string operator()(const agent::HealthChecked& e) const {
     return fmt::format("checked {}#{} {}", to_string(e.key), text(e.run), e.healthy);
   }
+  std::string operator()(const agent::PausingSet& e) const {
+    return fmt::format("pausing set {}#{} order {} {}", to_string(e.key), text(e.run), e.order,
+                       e.problem);
+  }
   std::string operator()(const agent::Measured& e) const {
     return fmt::format("measured {} {}", e.total.cpu.count(), e.total.ram.count());
   }
@@ -154,6 +162,11 @@ struct ActionText {
   }
   std::string operator()(const agent::CheckHealth& a) const {
     return fmt::format("check {}#{}", to_string(a.spec.key), text(a.run));
+  }
+  std::string operator()(const agent::SetPausing& a) const {
+    return fmt::format("{} {}#{} order {}",
+                       a.pausing == model::Pausing::Paused ? "pause" : "resume", to_string(a.key),
+                       text(a.run), a.order);
   }
   std::string operator()(const agent::ApplyNetwork& a) const {
     return fmt::format("apply {}", text(a.network));

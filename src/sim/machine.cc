@@ -24,6 +24,7 @@ const model::RuntimeId* runtime_of(const agent::Action& action) {
     const model::RuntimeId* operator()(const agent::CheckHealth& check) const {
       return &check.spec.runtime;
     }
+    const model::RuntimeId* operator()(const agent::SetPausing& set) const { return &set.runtime; }
     const model::RuntimeId* operator()(const agent::ApplyNetwork&) const { return nullptr; }
     const model::RuntimeId* operator()(const agent::EraseData&) const { return nullptr; }
   };
@@ -194,9 +195,17 @@ void Machine::lie_about(const agent::Start& start) {
 void Machine::finish_later(const RunKey& key) {
   const std::optional<Duration> life = lifetime(runs_[key].spec.item);
   if (!life) return;
-  answer(*life, [this, key](bool) {
-    if (runs_.contains(key)) end_run(key, 0);
-  });
+  answer(*life, [this, key](bool) { finish(key); });
+}
+
+void Machine::finish(const RunKey& key) {
+  const auto run = runs_.find(key);
+  if (run == runs_.end()) return;
+  if (run->second.paused) {
+    run->second.is_late = true;
+  } else {
+    end_run(key, 0);
+  }
 }
 
 void Machine::carry_out_one(const agent::Stop& stop) {
@@ -222,9 +231,30 @@ void Machine::carry_out_one(const agent::CheckHealth& check) {
   answer(draw(random_, 1ms, 50ms), [this, key](bool asker_lives) {
     if (!asker_lives) return;
     const auto found = runs_.find(key);
-    const bool healthy =
-        found != runs_.end() && !found->second.sick && found->second.state == Run::State::Running;
+    const bool healthy = found != runs_.end() && !found->second.sick && !found->second.paused &&
+                         found->second.state == Run::State::Running;
     tell(agent::HealthChecked{key.first, key.second, healthy, healthy ? "" : "no answer"});
+  });
+}
+
+// What is asked of a runtime happens in the order of asking; only the answers take their time.
+void Machine::carry_out_one(const agent::SetPausing& set) {
+  const RunKey key{set.key, set.run};
+  const auto run = runs_.find(key);
+  std::string problem;
+  if (run == runs_.end() || run->second.state != Run::State::Running) {
+    problem = "it does not run";
+  } else if (random_.chance_ppm(moods_.failed_start)) {
+    problem = "drawn to fail";
+  } else {
+    run->second.paused = set.pausing == model::Pausing::Paused;
+    disturb();
+    if (!run->second.paused && std::exchange(run->second.is_late, false)) {
+      answer(draw(random_, 1ms, 20ms), [this, key](bool) { finish(key); });
+    }
+  }
+  answer(draw(random_, 1ms, 200ms), [this, set, problem](bool asker_lives) {
+    if (asker_lives) tell(agent::PausingSet{set.key, set.run, set.order, problem});
   });
 }
 
@@ -285,7 +315,7 @@ std::optional<agent::StateSaved> Machine::state_of(const model::InstanceKey& key
 void Machine::count_on() {
   if (!is_counting_) return;
   for (const auto& [key, run] : runs_) {
-    const bool counts = run.state == Run::State::Running && !run.preinstalled &&
+    const bool counts = run.state == Run::State::Running && !run.preinstalled && !run.paused &&
                         run.spec.item.type == model::ItemType::Service;
     if (!counts || !draw_percent(random_, 20)) continue;
     ++counts_[key.first];

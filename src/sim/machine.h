@@ -24,6 +24,8 @@ struct Run {
   bool preinstalled = false;
   bool known_to_agent = false;  // the agent was told that it has started
   bool sick = false;            // fails its health checks
+  bool paused = false;
+  bool is_late = false;  // would be done with its work if it had not been paused
   Time since{};
 };
 
@@ -92,6 +94,7 @@ class Machine {
   void carry_out_one(const agent::Start& start);
   void carry_out_one(const agent::Stop& stop);
   void carry_out_one(const agent::CheckHealth& check);
+  void carry_out_one(const agent::SetPausing& set);
   void carry_out_one(const agent::ApplyNetwork& apply);
   void carry_out_one(const agent::EraseData& erase);
   void end_hang(const model::RuntimeId& runtime, std::uint64_t id);
@@ -99,6 +102,7 @@ class Machine {
   void start_failed(const RunKey& key, model::Problem problem);
   void lie_about(const agent::Start& start);
   void finish_later(const RunKey& key);
+  void finish(const RunKey& key);
   void end_run(const RunKey& key, std::int32_t exit_code);
   void tell(const agent::Event& event);
   void answer(Duration delay, std::function<void(bool asker_lives)> task);

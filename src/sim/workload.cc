@@ -159,7 +159,8 @@ control::Event Workload::first_call() {
 
 control::Event Workload::next_call() {
   const std::uint64_t dice = random_.below(100);
-  if (dice < 35) return change_a_request();
+  if (dice < 29) return change_a_request();
+  if (dice < 35) return pause_an_instance();
   if (dice < 60) return update_an_item();
   if (dice < 67) return remove_a_deployment();
   if (dice < 72) return remove_an_old_version();
@@ -247,6 +248,14 @@ control::Event Workload::delete_an_instance() {
   const model::InstanceKey key{request.item, request.subject,
                                static_cast<std::uint32_t>(random_.below(5))};
   return control::DeleteCall{++last_call_, "Instance", model::to_string(key)};
+}
+
+control::Event Workload::pause_an_instance() {
+  const model::RunRequest& request = draw_a_line().request;
+  const model::InstanceKey key{request.item, request.subject,
+                               static_cast<std::uint32_t>(random_.below(3))};
+  const auto pausing = draw_percent(random_, 60) ? model::Pausing::Paused : model::Pausing::Running;
+  return control::PauseCall{++last_call_, key, pausing};
 }
 
 control::Event Workload::remove_a_deployment() {

@@ -49,6 +49,7 @@ class Workload {
   control::Event override_variables();
   control::Event change_a_subject();
   control::Event delete_an_instance();
+  control::Event pause_an_instance();
   model::Deployment deployment(const std::string& name) const;
   Line& draw_a_line() { return lines_[random_.below(lines_.size())]; }
 

@@ -149,7 +149,7 @@ TEST_F(Online, GetGivesFlatJson) {
      "restarts":2,"exitCode":1,"priority":5,"uid":5000,"gid":5001,
      "address":"10.128.0.2","names":["0.vehicle.web","vehicle.web","web"],
      "usage":{"cpu":120,"ram":67108864},"storage":0,"stateSize":0,"stateGeneration":0,
-     "traffic":{"received":0,"sent":0}}],"revision":42})"));
+     "traffic":{"received":0,"sent":0},"toBePaused":false}],"revision":42})"));
 }
 
 TEST_F(Online, GetFiltersByNameStateAndItem) {
@@ -589,6 +589,49 @@ TEST_F(Online, CordonUncordonAndForgetNameTheNode) {
   EXPECT_THAT(unknown.err, HasSubstr("there is no node n11. Did you mean \"n1\"?"));
 }
 
+// "web/vehicle/0" of answer_everything, in this state.
+std::string web_is(const std::string& state, const std::string& more = "") {
+  return R"({"instance":{"key":{"item":"web","subject":"vehicle"},"place":{"node":"n1"},"state":")" +
+         state + "\"" + more + "}}";
+}
+
+TEST_F(Online, PauseAndResumeWaitUntilItIsSo) {
+  answer_everything();
+  server_.answer("POST /v1/instances/web%2Fvehicle%2F0/pause", R"({"revision":"43"})");
+  server_.answer("POST /v1/instances/web%2Fvehicle%2F0/resume", R"({"revision":"44"})");
+  server_.stream("GET /v1/watch", {web_is("ACTIVE"), R"({"synced":true})", web_is("PAUSED")}, true);
+  const Finished paused = berth({"pause", "web"});
+  EXPECT_EQ(paused.exit_code, 0) << paused.err;
+  EXPECT_EQ(paused.out,
+            "instance/web/vehicle/0 to be paused (revision 43)\n"
+            "instance/web/vehicle/0 is paused\n");
+  server_.stream("GET /v1/watch", {web_is("PAUSED"), R"({"synced":true})", web_is("ACTIVE")}, true);
+  const Finished resumed = berth({"resume", "web"});
+  EXPECT_EQ(resumed.exit_code, 0) << resumed.err;
+  EXPECT_EQ(resumed.out,
+            "instance/web/vehicle/0 to be resumed (revision 44)\n"
+            "instance/web/vehicle/0 is resumed\n");
+}
+
+TEST_F(Online, PauseSaysWhyItIsNotSo) {
+  answer_everything();
+  server_.answer("POST /v1/instances/web%2Fvehicle%2F0/pause", R"({"revision":"43"})");
+  server_.stream(
+      "GET /v1/watch",
+      {web_is("ACTIVE"), R"({"synced":true})",
+       web_is("ACTIVE", R"(,"problem":{"reason":"PauseFailed","message":"frozen solid"})")},
+      true);
+  const Finished failed = berth({"pause", "web"});
+  EXPECT_EQ(failed.exit_code, 1);
+  EXPECT_EQ(failed.err, "instance/web/vehicle/0 is not paused: frozen solid; it is tried again\n");
+  server_.stream("GET /v1/watch", {web_is("ACTIVE"), R"({"synced":true})"}, true);
+  EXPECT_EQ(berth({"pause", "web", "--timeout", "300ms"}).exit_code, 5);
+  EXPECT_EQ(berth({"pause", "web", "--no-wait"}).exit_code, 0);
+  const Finished unknown = berth({"pause", "wep"});
+  EXPECT_EQ(unknown.exit_code, 4);
+  EXPECT_THAT(unknown.err, HasSubstr("Did you mean"));
+}
+
 TEST_F(Online, DrainWaitsUntilTheNodeIsEmpty) {
   server_.answer("POST /v1/nodes/n1/drain", R"({"revision":"43"})");
   const std::string instance =
@@ -735,6 +778,8 @@ TEST(Offline, EveryOnlineVerbSaysSixWithoutAControlPlane) {
                                                     {"drain", "n1"},
                                                     {"cordon", "n1"},
                                                     {"uncordon", "n1"},
+                                                    {"pause", "web"},
+                                                    {"resume", "web"},
                                                     {"forget", "n1"},
                                                     {"logs", "x"},
                                                     {"exec", "x", "--", "true"},
@@ -752,9 +797,9 @@ TEST(Offline, EveryOnlineVerbSaysSixWithoutAControlPlane) {
 TEST(Offline, EveryVerbHasExamplesAndAManualPage) {
   const std::string directory = std::filesystem::temp_directory_path() / "berth-man-test";
   EXPECT_EQ(run(kProgram, {{"man", "--directory", directory}, "", {}}).exit_code, 0);
-  for (const char* verb :
-       {"apply", "plan", "why", "get", "describe", "delete", "logs", "exec", "top", "events",
-        "wait", "drain", "cordon", "uncordon", "forget", "join-token", "login"}) {
+  for (const char* verb : {"apply", "plan", "why", "get", "describe", "delete", "logs", "exec",
+                           "top", "events", "wait", "pause", "resume", "drain", "cordon",
+                           "uncordon", "forget", "join-token", "login"}) {
     const Finished help = run(kProgram, {{verb, "-h"}, "", {}});
     EXPECT_EQ(help.exit_code, 0);
     EXPECT_THAT(help.out, HasSubstr("Examples:\n")) << verb;

@@ -190,6 +190,10 @@ class ControlScenario {
         {"apply", [](Self self, const Step& step) { self.apply(step.input); }},
         {"delete", [](Self self, const Step& step) { self.erase(step.arguments); }},
         {"cordon", [](Self self, const Step& step) { self.cordon(step.arguments); }},
+        {"pause",
+         [](Self self, const Step& step) { self.pause(step.arguments, model::Pausing::Paused); }},
+        {"resume",
+         [](Self self, const Step& step) { self.pause(step.arguments, model::Pausing::Running); }},
         {"forget", [](Self self, const Step& step) { self.forget(step.arguments); }},
         {"advance", [](Self self, const Step& step) { self.advance(step.arguments); }},
         {"restart", [](Self self, const Step&) { self.restart(); }},
@@ -233,6 +237,10 @@ class ControlScenario {
   void cordon(const Words& words) {
     const bool off = words.size() > 1 && words[1] == "off";
     driver_.cordon(words.at(0), off ? Scheduling::Allowed : Scheduling::Cordoned);
+    show_steps();
+  }
+  void pause(const Words& words, model::Pausing pausing) {
+    driver_.pause(instance(words.at(0)), pausing);
     show_steps();
   }
   void forget(const Words& words) {

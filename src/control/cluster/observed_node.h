@@ -36,6 +36,7 @@ struct Told {
   std::int64_t priority = 0;
   std::optional<model::InstanceNetwork> network;
   std::map<std::string, std::string> variables;  // that are overridden
+  bool paused = false;
 
   friend bool operator==(const Told&, const Told&) = default;
 };

@@ -69,7 +69,7 @@ bool may_run_on(const Context& context, const model::NodeId& id, const model::In
 
 bool is_active_at_its_place(const Context& context, const model::InstanceRecord& record) {
   const auto* status = run_at_its_place(context, record);
-  return status != nullptr && status->state == model::InstanceState::Active;
+  return status != nullptr && model::is_up(status->state);
 }
 
 bool start_was_refused(const Context& context, const model::InstanceRecord& record) {

@@ -232,6 +232,7 @@ class PlanCarrier {
       context_.note(NoteKind::Removed, record.key,
                     cached ? "no longer asked for" : "its subject is gone");
       record.kept_for = cached ? context_.config.cache_ttl : Duration{};
+      if (cached) record.paused = false;
       record.place.reset();
       record.leaving.reset();
       context_.instances[record.key].refusal.reset();

@@ -38,7 +38,15 @@ std::optional<std::string> other_version(const Durable& durable, const RequestKe
   return std::nullopt;
 }
 
+// Whether they are on trial, and so may not be paused yet, has changed.
+void mark_paused(Context& context, const RequestKey& key) {
+  for (const model::InstanceRecord* record : records_of(context.state.durable(), key)) {
+    if (record->paused) context.mark(*record);
+  }
+}
+
 void end(Context& context, const RequestKey& key) {
+  mark_paused(context, key);
   context.state.erase_rollout(key);
   context.rollouts.erase(key);
 }
@@ -169,7 +177,8 @@ class Look {
     if (status->state == InstanceState::Failed) return fail(status->problem);
     if (status->restarts > trial.restarts) return fail(restarted(*status));
     const bool is_done = status->state == InstanceState::Inactive && status->finished;
-    if (is_done) return prove(record.key);
+    // It is not paused before it is proven, by an earlier life of the controller perhaps.
+    if (is_done || status->state == InstanceState::Paused) return prove(record);
     return status->state == InstanceState::Active ? watch(record, trial) : wait(trial);
   }
 
@@ -195,12 +204,13 @@ class Look {
     const auto& items = context_.state.durable().items;
     const bool checked = items.at({record.key.item, record.version}).health.has_value();
     const bool long_enough = context_.now - *trial.active_since >= context_.config.rollout_watch;
-    return checked || long_enough ? prove(record.key) : Stage::Active;
+    return checked || long_enough ? prove(record) : Stage::Active;
   }
 
-  Stage prove(const model::InstanceKey& key) {
-    rollout_.trials.erase(key);
-    rollout_.proven.insert(key);
+  Stage prove(const model::InstanceRecord& record) {
+    rollout_.trials.erase(record.key);
+    rollout_.proven.insert(record.key);
+    if (record.paused) context_.mark(record);
     return Stage::Proven;
   }
 

@@ -58,6 +58,16 @@ bool is_at_rest(const Context& context, const RequestKey& key) {
   return rollout != context.rollouts.end() && rollout->second.at_rest;
 }
 
+bool is_on_trial(const Context& context, const model::InstanceRecord& record) {
+  const RequestKey key{record.key.item, record.key.subject};
+  const auto& records = context.state.durable().rollouts;
+  const auto rollout = records.find(key);
+  if (rollout == records.end() || is_over(rollout->second)) return false;
+  if (record.version != rollout->second.to) return false;
+  const auto under_way = context.rollouts.find(key);
+  return under_way == context.rollouts.end() || !under_way->second.proven.contains(record.key);
+}
+
 placement::Versions versions_of(const Context& context, const model::RolloutRecord& rollout) {
   if (is_over(rollout)) return {.whole = rollout.from, .of = {}};
   const Durable& durable = context.state.durable();

@@ -27,6 +27,10 @@ const model::Problem* rolled_back_because(const Context& context, const model::I
 // Whether nothing more happens by itself: it is done, has failed, or waits for nodes that are away.
 bool is_at_rest(const Context& context, const RequestKey& key);
 
+// Whether it runs a new version that has yet to prove itself. Until then it is not paused: what
+// stands still proves nothing.
+bool is_on_trial(const Context& context, const model::InstanceRecord& record);
+
 // Which version each instance of the request has now.
 placement::Versions versions_of(const Context& context, const model::RolloutRecord& rollout);
 

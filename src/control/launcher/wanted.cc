@@ -2,6 +2,7 @@
 
 #include "base/check.h"
 #include "control/launcher/overrides.h"
+#include "control/launcher/rollouts.h"
 #include "control/network/network_need.h"
 
 namespace berth::control {
@@ -40,7 +41,8 @@ std::optional<Told> at_its_place(const Context& context, const model::InstanceRe
       .runtime = record.place->runtime,
       .priority = record.priority,
       .network = network_at(context, record.key, record.place->node, record.version, record.image),
-      .variables = variables_of(context.state.durable(), record.key)};
+      .variables = variables_of(context.state.durable(), record.key),
+      .paused = record.paused && !is_on_trial(context, record)};
 }
 
 std::optional<Told> where_it_leaves(const Context& context, const model::InstanceRecord& record) {
@@ -55,7 +57,8 @@ std::optional<Told> where_it_leaves(const Context& context, const model::Instanc
               .priority = record.priority,
               .network = network_at(context, record.key, leaving.place.node, leaving.version,
                                     leaving.image),
-              .variables = variables_of(context.state.durable(), record.key)};
+              .variables = variables_of(context.state.durable(), record.key),
+              .paused = record.paused};
 }
 
 }  // namespace
@@ -84,7 +87,8 @@ model::InstanceSpec spec_of(const Context& context, const model::InstanceKey& ke
                            .priority = told.priority,
                            .uid = record->uid,
                            .gid = record->gid,
-                           .network = told.network};
+                           .network = told.network,
+                           .paused = told.paused};
   for (const auto& [name, value] : told.variables) spec.item.env.insert_or_assign(name, value);
   return spec;
 }

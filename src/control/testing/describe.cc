@@ -47,6 +47,7 @@ std::string describe(const Outgoing& outgoing) {
     text += fmt::format(" +{}@{} on {}", model::to_string(spec.key), spec.item.version,
                         spec.runtime.value());
     if (spec.network) text += " at " + model::to_string(spec.network->address);
+    if (spec.paused) text += " paused";
   }
   for (const model::InstanceKey& key : command.stop) text += " -" + model::to_string(key);
   for (const model::InstanceKey& key : command.keep) text += " =" + model::to_string(key);

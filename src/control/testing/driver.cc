@@ -34,6 +34,11 @@ CallId Driver::forget(const std::string& node) {
   return last_call_;
 }
 
+CallId Driver::pause(const model::InstanceKey& key, model::Pausing pausing) {
+  tell({PauseCall{++last_call_, key, pausing}});
+  return last_call_;
+}
+
 FakeAgent& Driver::add(const std::string& node, const model::NodeInfo& info) {
   return agents_.try_emplace(node_id(node), info).first->second;
 }

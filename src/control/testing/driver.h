@@ -37,6 +37,7 @@ class Driver {
   CallId cordon(const std::string& node, Scheduling scheduling = Scheduling::Cordoned);
   CallId drain(const std::string& node, Duration deadline = {});
   CallId forget(const std::string& node);
+  CallId pause(const model::InstanceKey& key, model::Pausing pausing = model::Pausing::Paused);
 
   FakeAgent& add(const std::string& node, const model::NodeInfo& info = a_node());
   // A connection and the full report that follows it, in one step.

@@ -110,7 +110,7 @@ void FakeAgent::run(const model::InstanceSpec& spec) {
   const bool goes_on =
       known != wanted_.end() ? model::runs_the_same(known->second, spec) : is_already_there(spec);
   wanted_.insert_or_assign(spec.key, spec);
-  if (goes_on) return;
+  if (goes_on) return pause_or_resume(spec);
   ++starts[spec.key];
   model::ReportedStatus status;
   status.key = spec.key;
@@ -125,6 +125,14 @@ void FakeAgent::run(const model::InstanceSpec& spec) {
   statuses.insert_or_assign(spec.key, status);
   variables[spec.key] = spec.item.env;
   changed_.insert(spec.key);
+  pause_or_resume(spec);
+}
+
+void FakeAgent::pause_or_resume(const model::InstanceSpec& spec) {
+  const auto status = statuses.find(spec.key);
+  if (status == statuses.end() || !model::is_up(status->second.state)) return;
+  const auto state = spec.paused ? model::InstanceState::Paused : model::InstanceState::Active;
+  if (std::exchange(status->second.state, state) != state) changed_.insert(spec.key);
 }
 
 bool FakeAgent::is_already_there(const model::InstanceSpec& spec) const {

@@ -66,6 +66,8 @@ class FakeAgent {
 
   void run(const model::InstanceSpec& spec);
 
+  void pause_or_resume(const model::InstanceSpec& spec);
+
   bool is_already_there(const model::InstanceSpec& spec) const;
 
   void stop(const model::InstanceKey& key);

@@ -142,6 +142,11 @@ Event History::a_call() {
     return RebalanceCall{++last_call_,
                          chance(30) ? RebalanceScope::Everything : RebalanceScope::Overloaded};
   }
+  if (last_call_ > 0 && chance(10)) {
+    return PauseCall{++last_call_,
+                     key_of(an_item_id(), static_cast<std::uint32_t>(random_.below(3))),
+                     chance(60) ? model::Pausing::Paused : model::Pausing::Running};
+  }
   if (dice < 6 || last_call_ == 0) return an_apply();
   if (dice < 8) return a_deletion();
   if (dice == 8 && chance(40)) {

@@ -22,6 +22,10 @@ void rebalance(const Services& services, const v1::RebalanceRequest& request, co
 // Instances.
 void list_instances(const Services& services, const v1::ListInstancesRequest& request,
                     const CallPtr& call);
+void pause_instance(const Services& services, const v1::InstanceRequest& request,
+                    const CallPtr& call);
+void resume_instance(const Services& services, const v1::InstanceRequest& request,
+                     const CallPtr& call);
 
 // Nodes.
 void list_nodes(const Services& services, const v1::ListNodesRequest& request, const CallPtr& call);

@@ -36,10 +36,33 @@ Result<void> keep_named(std::vector<InstanceView>& views, const std::string& nam
 Result<void> check_state(const std::string& state) {
   if (state.empty() || model::from_string<model::InstanceState>(state)) return {};
   return invalid_input(
-      fmt::format("\"{}\" is no state (activating, active, inactive, failed)", state));
+      fmt::format("\"{}\" is no state (activating, active, inactive, failed, paused)", state));
+}
+
+void set_pausing(const Services& services, const v1::InstanceRequest& request, const CallPtr& call,
+                 model::Pausing pausing) {
+  const auto name = codec::parse_instance_name(request.instance());
+  if (!name) return call->fail(name.error());
+  if (!name->subject) {
+    return call->fail(invalid_input(fmt::format(
+        "{} names no subject; instances are named item/subject/index", name->item.value())));
+  }
+  answer_with_revision(services, call, [&](control::CallId id) {
+    return control::PauseCall{id, {name->item, *name->subject, name->index}, pausing};
+  });
 }
 
 }  // namespace
+
+void pause_instance(const Services& services, const v1::InstanceRequest& request,
+                    const CallPtr& call) {
+  set_pausing(services, request, call, model::Pausing::Paused);
+}
+
+void resume_instance(const Services& services, const v1::InstanceRequest& request,
+                     const CallPtr& call) {
+  set_pausing(services, request, call, model::Pausing::Running);
+}
 
 void list_instances(const Services& services, const v1::ListInstancesRequest& request,
                     const CallPtr& call) {

@@ -108,6 +108,7 @@ v1::Instance to_message(const InstanceView& view) {
         std::chrono::duration_cast<std::chrono::milliseconds>(*view.kept_for).count());
   }
   message.set_decision(view.decision);
+  message.set_to_be_paused(view.to_be_paused);
   return message;
 }
 

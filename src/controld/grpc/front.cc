@@ -275,6 +275,14 @@ class Front final : public v1::Berth::CallbackService {
                       v1::Revision* response) override {
     return unary("Drain", context, request, response);
   }
+  UnaryReactor* PauseInstance(Context* context, const v1::InstanceRequest* request,
+                              v1::Revision* response) override {
+    return unary("PauseInstance", context, request, response);
+  }
+  UnaryReactor* ResumeInstance(Context* context, const v1::InstanceRequest* request,
+                               v1::Revision* response) override {
+    return unary("ResumeInstance", context, request, response);
+  }
   UnaryReactor* ForgetNode(Context* context, const v1::NodeRequest* request,
                            v1::Revision* response) override {
     return unary("ForgetNode", context, request, response);

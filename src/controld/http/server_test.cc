@@ -155,6 +155,18 @@ TEST(HttpFront, CordonsDrainsAndDeletes) {
   EXPECT_THAT(plane.get("/v1/items"), HasSubstr(R"("documents":[])"));
 }
 
+TEST(HttpFront, PausesAndResumes) {
+  Plane plane;
+  plane.add_node("n1");
+  plane.post("/v1/apply", files(kItem + kDeployment, R"(,"wait":true)"));
+  EXPECT_THAT(plane.post("/v1/instances/web/default/0/pause", ""), HasSubstr(R"({"revision":)"));
+  EXPECT_THAT(plane.get("/v1/instances"), HasSubstr(R"("toBePaused":true)"));
+  EXPECT_THAT(plane.post("/v1/instances/web/default/0/resume", "{}"), HasSubstr("200 OK"));
+  EXPECT_THAT(plane.get("/v1/instances"), HasSubstr(R"("toBePaused":false)"));
+  EXPECT_THAT(plane.post("/v1/instances/web/default/7/pause", ""), HasSubstr("404"));
+  EXPECT_THAT(plane.post("/v1/instances/web/pause", ""), HasSubstr("names no subject"));
+}
+
 TEST(HttpFront, ARebalanceIsAnsweredLikeAnApply) {
   Plane plane;
   plane.add_node("n1");

@@ -57,11 +57,12 @@ class Plane::FakeNode {
     acted_ = command.number;
     for (const auto& key : command.stop) statuses_.erase(key);
     for (const auto& spec : command.run) {
-      statuses_[spec.key] = {.key = spec.key,
-                             .type = spec.item.type,
-                             .version = spec.item.version,
-                             .runtime = spec.runtime,
-                             .state = model::InstanceState::Active};
+      statuses_[spec.key] = {
+          .key = spec.key,
+          .type = spec.item.type,
+          .version = spec.item.version,
+          .runtime = spec.runtime,
+          .state = spec.paused ? model::InstanceState::Paused : model::InstanceState::Active};
     }
     return full();
   }

@@ -8,9 +8,11 @@
 #include <algorithm>
 #include <utility>
 
+#include "codec/json_reader.h"
 #include "runtime/command.h"
 #include "runtime/container/bundle.h"
 #include "runtime/container/cgroup.h"
+#include "runtime/container/json.h"
 #include "runtime/exec_session.h"
 #include "runtime/instance_directories.h"
 #include "runtime/leftovers.h"
@@ -265,15 +267,30 @@ Result<void> ContainerRuntime::pause(const model::InstanceKey& key) {
   const auto run = supervisor_.find(key);
   if (!run) return not_running(key);
   TRY(run->directory.write(shim::kPausedFile, ""));
-  return order(key, "pause");
+  const auto paused = order(key, "pause");
+  return paused || state_of(key) != "paused" ? paused : Result<void>{};
 }
 
 Result<void> ContainerRuntime::resume(const model::InstanceKey& key) {
   const auto run = supervisor_.find(key);
   if (!run) return not_running(key);
-  TRY(order(key, "resume"));
+  if (!run->directory.has(shim::kPausedFile)) return {};
+  const auto resumed = order(key, "resume");
+  if (!resumed && state_of(key) != "running") return resumed;
   run->directory.erase(shim::kPausedFile);
   return {};
+}
+
+// By the word of the runtime's program: an order may come twice, or have been interrupted.
+std::string ContainerRuntime::state_of(const model::InstanceKey& key) {
+  const auto run = supervisor_.find(key);
+  const auto launch = run ? run->directory.launch() : std::nullopt;
+  if (!launch) return "";
+  const auto outcome = run_command(
+      {launch->oci_runtime, "--root", launch->oci_root, "state", launch->container}, kOrderTime);
+  if (!outcome || outcome->code != 0) return "";
+  const auto tree = codec::read_json(outcome->output);
+  return tree ? json::text_at(*tree, {"status"}) : "";
 }
 
 Result<void> ContainerRuntime::order(const model::InstanceKey& key, const std::string& verb) {

@@ -41,6 +41,7 @@ class ContainerRuntime final : public Runtime {
                              Container& container);
   shim::Launch launch_of(const std::string& container) const;
   Result<void> order(const model::InstanceKey& key, const std::string& verb);
+  std::string state_of(const model::InstanceKey& key);
   std::string why_not_ready() const;
   std::string try_it(const std::string& program) const;
 

@@ -27,6 +27,7 @@ class AnswerChecker : public Checker {
     if (const auto* call = std::get_if<control::DeleteCall>(&event)) ask(call->call, false);
     if (const auto* call = std::get_if<control::CordonCall>(&event)) ask(call->call, false);
     if (const auto* call = std::get_if<control::DrainCall>(&event)) ask(call->call, false);
+    if (const auto* call = std::get_if<control::PauseCall>(&event)) ask(call->call, false);
     if (const auto* call = std::get_if<control::RebalanceCall>(&event)) ask_in_turn(call->call);
     if (const auto* call = std::get_if<control::ForgetNodeCall>(&event)) ask(call->call, false);
   }

@@ -131,8 +131,9 @@ class Comparison {
     if (item == durable_.items.end()) return complain("{} has no item", name);
     if (has_ended(item->second.restart.mode, status)) return;
     if (is_broken(item->second)) return;  // asked for so from the start: there is no way back
-    if (lifetime(item->second)) complain("{} is not done yet", name);
-    if (status.state != InstanceState::Active || status.unverified) {
+    if (lifetime(item->second) && !record.paused) complain("{} is not done yet", name);
+    const auto expected = record.paused ? InstanceState::Paused : InstanceState::Active;
+    if (status.state != expected || status.unverified) {
       complain("{} is shown {}{} {}", name, to_string(status.state),
                status.unverified ? " unverified" : "", status.problem.reason);
     }
@@ -174,13 +175,17 @@ class Comparison {
       }
       for (const auto& [key, run] : host->machine().runs()) {
         if (run.preinstalled) continue;
-        if (run.sick && run.spec.item.health) complain("{} is sick", to_string(key.first));
+        if (run.sick && run.spec.item.health && !run.paused)
+          complain("{} is sick", to_string(key.first));
         const bool counts = run.state == Run::State::Running &&
                             running_.contains({key.first, node}) &&
                             run.spec.item.version == version_of(key.first);
         if (!counts || !found.emplace(key.first, node).second) {
           complain("{}@{} runs on {}, and should not", to_string(key.first), run.spec.item.version,
                    node.value());
+        } else if (run.paused != durable_.instances.at(key.first).paused) {
+          complain("{} is {}paused on {}, and should {}be", to_string(key.first),
+                   run.paused ? "" : "not ", node.value(), run.paused ? "not " : "");
         }
       }
     }
@@ -237,8 +242,9 @@ class ConvergenceChecker : public Checker {
   void acting(const model::NodeId& node, const agent::Action& action) override {
     const auto* start = std::get_if<agent::Start>(&action);
     const bool changes_runs = (start != nullptr && !is_broken(start->spec.item)) ||
-                              std::holds_alternative<agent::Stop>(action);
-    if (at_rest_ && changes_runs) violate(node.value() + " starts or stops at rest");
+                              std::holds_alternative<agent::Stop>(action) ||
+                              std::holds_alternative<agent::SetPausing>(action);
+    if (at_rest_ && changes_runs) violate(node.value() + " starts, stops or pauses at rest");
   }
   void rested() override {
     for (const std::string& complaint : unsettled(world_)) violate(complaint);
