@@ -42,6 +42,11 @@ std::uint32_t image_count(const Request& request) {
 
 }  // namespace
 
+bool got_further(const Verdict& a, const Verdict& b) {
+  if (a.reason != b.reason) return a.reason > b.reason;
+  return a.shortfall.has.value_or(0) > b.shortfall.has.value_or(0);
+}
+
 // One image of one instance on its way through the pipeline.
 struct Pipeline::Look {
   Look(const Request& looked_for, std::uint32_t image_index, Purpose why)

@@ -35,10 +35,7 @@ struct Verdict {
 };
 
 // Whether `a` is a nearer miss than `b`.
-inline bool got_further(const Verdict& a, const Verdict& b) {
-  if (a.reason != b.reason) return a.reason > b.reason;
-  return a.shortfall.has.value_or(0) > b.shortfall.has.value_or(0);
-}
+bool got_further(const Verdict& a, const Verdict& b);
 
 // Why nothing could be found. The reason is the rule that emptied the set, of the image that got
 // furthest; the verdicts are that image's.
