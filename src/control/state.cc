@@ -56,8 +56,13 @@ template <class Map, class Key, class Value>
 void State::put_in(Map& map, const Key& key, const Value& value, Table table,
                    std::string written_key) {
   const auto found = map.find(key);
-  if (found != map.end() && found->second == value) return;
-  map.insert_or_assign(key, value);
+  if (found == map.end()) {
+    map.emplace(key, value);
+  } else if (found->second == value) {
+    return;
+  } else {
+    found->second = value;
+  }
   writes_.push_back({table, std::move(written_key), Record(value)});
 }
 

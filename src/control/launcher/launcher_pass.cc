@@ -326,7 +326,7 @@ std::uint64_t begin_run(Context& context, std::optional<CallId> call) {
   auto status = context.dirty.statuses.begin();
   for (const auto& [key, nodes] : run.restless) {  // in order: each goes beside the one before
     run.statuses_of.insert(run.statuses_of.end(), key);
-    waiting = context.runs_waiting_for.try_emplace(waiting, key);
+    waiting = context.runs_waiting_for.emplace_hint(waiting, key);
     waiting->second.insert(number);
     status = context.dirty.statuses.insert(status, key);
     ++waiting;
