@@ -4,6 +4,7 @@
 
 #include "control/cluster/alarms.h"
 #include "control/cluster/drain.h"
+#include "control/id_pool.h"
 #include "control/launcher/countdown.h"
 #include "control/launcher/handover.h"
 #include "control/launcher/rebalancing.h"
@@ -34,6 +35,11 @@ void Controller::start(Time now) {
   for (const auto& [key, record] : context_.state.durable().instances) {
     context_.dirty.statuses.insert(key);
     if (record.phase == model::Phase::Placed) await_confirmation(context_, key);
+  }
+  for (const auto& [key, decision] : context_.state.durable().decisions) {
+    if (context_.state.find_instance(key) != nullptr) continue;
+    context_.instances[key].refusal = no_free_ids();
+    context_.dirty.statuses.insert(key);
   }
 }
 

@@ -140,7 +140,6 @@ void State::put(const model::Subject& subject) {
 }
 
 void State::put(const model::DecisionRecord& decision) {
-  CHECK(find_instance(decision.key) != nullptr, "a decision about no instance");
   put_in(durable_.decisions, decision.key, decision, Table::Decisions,
          model::to_string(decision.key));
 }
