@@ -9,6 +9,7 @@
 #include "control/launcher/handover.h"
 #include "control/launcher/rebalancing.h"
 #include "control/launcher/status.h"
+#include "control/network/holders.h"
 #include "control/passes.h"
 #include "control/record_events.h"
 
@@ -31,6 +32,7 @@ void Controller::start(Time now) {
     context_.unheard.insert(id);
     begin_drain(context_, record);
   }
+  restore_holdings(context_);
   begin_countdowns(context_);
   for (const auto& [key, record] : context_.state.durable().instances) {
     context_.dirty.statuses.insert(key);
