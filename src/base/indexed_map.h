@@ -1,10 +1,10 @@
 #pragma once
 
-#include <functional>
 #include <initializer_list>
 #include <map>
-#include <unordered_map>
 #include <utility>
+
+#include "base/hash_index.h"
 
 namespace berth {
 
@@ -26,7 +26,10 @@ class IndexedMap {
   IndexedMap() = default;
   IndexedMap(std::initializer_list<value_type> entries) : ordered_(entries) { reindex(); }
   IndexedMap(const IndexedMap& other) : ordered_(other.ordered_) { reindex(); }
-  IndexedMap(IndexedMap&& other) noexcept = default;  // the nodes of a map do not move
+  IndexedMap(IndexedMap&& other) noexcept {  // the nodes of a map do not move
+    ordered_.swap(other.ordered_);
+    index_.swap(other.index_);
+  }
   IndexedMap& operator=(IndexedMap other) noexcept {
     ordered_.swap(other.ordered_);
     index_.swap(other.index_);
@@ -39,53 +42,55 @@ class IndexedMap {
   const_iterator begin() const { return ordered_.begin(); }
   const_iterator end() const { return ordered_.end(); }
   const_iterator lower_bound(const Key& key) const { return ordered_.lower_bound(key); }
+  const_iterator upper_bound(const Key& key) const { return ordered_.upper_bound(key); }
 
   std::size_t size() const { return ordered_.size(); }
   bool empty() const { return ordered_.empty(); }
 
   iterator find(const Key& key) {
-    const auto found = index_.find(std::cref(key));
-    return found == index_.end() ? ordered_.end() : found->second;
+    const iterator* found = index_.find(key);
+    return found == nullptr ? ordered_.end() : *found;
   }
   const_iterator find(const Key& key) const {
-    const auto found = index_.find(std::cref(key));
-    return found == index_.end() ? ordered_.end() : const_iterator(found->second);
+    const iterator* found = index_.find(key);
+    return found == nullptr ? ordered_.end() : const_iterator(*found);
   }
-  bool contains(const Key& key) const { return index_.contains(std::cref(key)); }
-  Value& at(const Key& key) { return index_.at(std::cref(key))->second; }
-  const Value& at(const Key& key) const { return index_.at(std::cref(key))->second; }
+  bool contains(const Key& key) const { return index_.find(key) != nullptr; }
+  Value& at(const Key& key) { return index_.at(key)->second; }
+  const Value& at(const Key& key) const { return index_.at(key)->second; }
 
   Value& operator[](const Key& key) { return try_emplace(key).first->second; }
 
   template <class... Args>
   std::pair<iterator, bool> try_emplace(const Key& key, Args&&... args) {
-    if (const auto found = index_.find(std::cref(key)); found != index_.end()) {
-      return {found->second, false};
-    }
+    if (const iterator* found = index_.find(key)) return {*found, false};
     return {add(ordered_.try_emplace(key, std::forward<Args>(args)...).first), true};
   }
   template <class... Args>
   std::pair<iterator, bool> emplace(const Key& key, Args&&... args) {
     return try_emplace(key, std::forward<Args>(args)...);
   }
+  // Without a search, if it comes right before `hint`.
+  iterator emplace_hint(const_iterator hint, const Key& key) {
+    if (const iterator* found = index_.find(key)) return *found;
+    return add(ordered_.try_emplace(hint, key));
+  }
   template <class V>
   std::pair<iterator, bool> insert_or_assign(const Key& key, V&& value) {
-    const auto found = index_.find(std::cref(key));
-    if (found == index_.end()) return try_emplace(key, std::forward<V>(value));
-    found->second->second = std::forward<V>(value);
-    return {found->second, false};
+    const iterator* found = index_.find(key);
+    if (found == nullptr) return try_emplace(key, std::forward<V>(value));
+    (*found)->second = std::forward<V>(value);
+    return {*found, false};
   }
 
   std::size_t erase(const Key& key) {
-    const auto found = index_.find(std::cref(key));
-    if (found == index_.end()) return 0;
-    const iterator entry = found->second;
-    index_.erase(found);
-    ordered_.erase(entry);
+    const iterator* found = index_.find(key);
+    if (found == nullptr) return 0;
+    erase(const_iterator(*found));
     return 1;
   }
   iterator erase(const_iterator entry) {
-    index_.erase(std::cref(entry->first));
+    index_.erase(entry->first);
     return ordered_.erase(entry);
   }
   void clear() {
@@ -98,17 +103,8 @@ class IndexedMap {
   }
 
  private:
-  // The index refers to the keys in the nodes of `ordered_`: no key is stored twice.
-  using KeyRef = std::reference_wrapper<const Key>;
-  struct Hash {
-    std::size_t operator()(KeyRef key) const { return std::hash<Key>{}(key.get()); }
-  };
-  struct Equal {
-    bool operator()(KeyRef a, KeyRef b) const { return a.get() == b.get(); }
-  };
-
   iterator add(iterator entry) {
-    index_.emplace(std::cref(entry->first), entry);
+    index_.add(entry);
     return entry;
   }
   void reindex() {
@@ -116,7 +112,7 @@ class IndexedMap {
   }
 
   Ordered ordered_;
-  std::unordered_map<KeyRef, iterator, Hash, Equal> index_;
+  HashIndex<Key, iterator> index_;
 };
 
 template <class Key, class Value, class Predicate>

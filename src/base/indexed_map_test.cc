@@ -47,6 +47,23 @@ TEST(IndexedMap, AnEntryCanBeErasedByItsOwnKey) {
   EXPECT_EQ(keys_of(map), std::vector<std::string>{"b"});
 }
 
+TEST(IndexedMap, AMovedOneCanBeFilledAgain) {
+  Map map{{"a", 1}, {"b", 2}};
+  Map moved = std::move(map);
+  map = Map{{"c", 3}};
+  map["d"] = 4;
+  EXPECT_EQ(keys_of(map), (std::vector<std::string>{"c", "d"}));
+  EXPECT_FALSE(map.contains("a"));
+}
+
+TEST(IndexedMap, AnEntryCanBePutBesideAnother) {
+  Map map{{"a", 1}, {"c", 3}};
+  EXPECT_EQ(map.emplace_hint(map.find("c"), "b")->first, "b");
+  EXPECT_EQ(map.emplace_hint(map.end(), "a")->second, 1) << "it was there";
+  EXPECT_EQ(keys_of(map), (std::vector<std::string>{"a", "b", "c"}));
+  EXPECT_TRUE(map.contains("b"));
+}
+
 TEST(IndexedMap, AgreesWithAnOrderedMapOverRandomHistories) {
   Random random(7);
   Map map;

@@ -155,15 +155,17 @@ Json list_of_explained(const std::vector<placement::NodeVerdict>& verdicts) {
 }
 
 // Whether the plan leaves it as it was decided: at its place, or refused for the same reason and
-// with the same way out.
+// with the same way out. What was not refused by the nodes, a plan knows nothing of.
 bool stands(const placement::Plan& plan, const model::DecisionRecord& decision) {
+  const auto refused = entry_of(plan.refused, decision.key);
+  const bool is_refused = refused != plan.refused.end();
   if (decision.reason) {
-    const auto refused = entry_of(plan.refused, decision.key);
-    return refused != plan.refused.end() && refused->reason == *decision.reason &&
-           refused->hint == decision.hint && !refused->left_running;
+    return is_refused && refused->reason == *decision.reason && refused->hint == decision.hint;
   }
+  if (!decision.place) return true;
   const auto placed = entry_of(plan.placements, decision.key);
-  return placed != plan.placements.end() && placed->action == placement::Action::Keep;
+  if (placed != plan.placements.end()) return placed->action == placement::Action::Keep;
+  return !is_refused && entry_of(plan.stops, decision.key) == plan.stops.end();
 }
 
 Json json_of(const placement::Plan& plan, const model::DecisionRecord& decision) {
@@ -179,7 +181,7 @@ Json json_of(const placement::Plan& plan, const model::DecisionRecord& decision)
   if (decision.reason) json["reason"] = model::to_string(*decision.reason);
   json["nodes"] = list_of_explained(verdicts);
   json["leftOut"] = decision.answers.left_out;
-  if (decision.reason) json["hint"] = decision.hint;
+  if (!decision.place) json["hint"] = decision.hint;
   json["stands"] = stands(plan, decision);
   return json;
 }

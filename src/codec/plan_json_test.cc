@@ -221,6 +221,22 @@ TEST(ExplanationToJson, ADecisionStandsNoMoreIfAnotherWouldBeMade) {
   EXPECT_FALSE(stands(refuses, refusal)) << "there is another way out now";
 }
 
+TEST(ExplanationToJson, ADecisionStandsIfThePlanHasNothingToSayAboutIt) {
+  const auto stands = [](const Plan& plan, const model::DecisionRecord& decision) {
+    const json answer = json::parse(explanation_to_json(plan, {key("a"), "", {}}, &decision));
+    return answer["decision"]["stands"].get<bool>();
+  };
+  EXPECT_TRUE(stands({}, a_decision())) << "a component that was adopted, and nobody asks for";
+  Plan stops;
+  stops.stops = {{key("a"), "1", place("n1")}};
+  EXPECT_FALSE(stands(stops, a_decision()));
+  Plan places;
+  places.placements = {{key("a"), "1", place("n2"), 0, Action::Start, std::nullopt}};
+  const model::DecisionRecord without_ids{
+      .key = key("a"), .kind = model::DecisionKind::Refused, .text = "1: NoFreeUserId"};
+  EXPECT_TRUE(stands(places, without_ids)) << "the nodes have room, but that is not what is short";
+}
+
 TEST(ExplanationToJson, TellsTheReasonAndTheHintOfARefusal) {
   Plan plan;
   plan.refused = {a_refusal({})};

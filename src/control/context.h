@@ -60,7 +60,7 @@ struct Rollout {
 };
 
 // What a plan changed: each instance with the nodes that it was on before.
-using Changed = std::map<model::InstanceKey, std::set<model::NodeId>>;
+using Changed = IndexedMap<model::InstanceKey, std::set<model::NodeId>>;
 
 // What was changed, by a call or by a rebalance of our own, and has not come to rest yet.
 struct PendingRun {
@@ -118,7 +118,7 @@ struct Context {
   std::map<model::ItemKey, std::uint64_t> item_editions;  // grows when a document changes
   std::set<ListenerId> listeners;
   std::map<std::uint64_t, PendingRun> runs;  // in the order of acceptance, so of deadlines too
-  std::map<model::InstanceKey, std::set<std::uint64_t>> runs_waiting_for;
+  IndexedMap<model::InstanceKey, std::set<std::uint64_t>> runs_waiting_for;
   std::uint64_t next_run = 0;
   std::vector<CallId> unplanned_calls;  // accepted, but not planned yet
   std::vector<AcceptedCall> accepted_calls;

@@ -5,10 +5,12 @@
 #include "control/cluster/alarms.h"
 #include "control/cluster/drain.h"
 #include "control/cluster/readiness.h"
+#include "control/id_pool.h"
 #include "control/launcher/countdown.h"
 #include "control/launcher/handover.h"
 #include "control/launcher/rebalancing.h"
 #include "control/launcher/status.h"
+#include "control/network/holders.h"
 #include "control/passes.h"
 #include "control/record_events.h"
 
@@ -32,10 +34,16 @@ void Controller::start(Time now) {
     context_.unheard.insert(id);
     begin_drain(context_, record);
   }
+  restore_holdings(context_);
   begin_countdowns(context_);
   for (const auto& [key, record] : context_.state.durable().instances) {
     context_.dirty.statuses.insert(key);
     if (record.phase == model::Phase::Placed) await_confirmation(context_, key);
+  }
+  for (const auto& [key, decision] : context_.state.durable().decisions) {
+    if (context_.state.find_instance(key) != nullptr) continue;
+    context_.instances[key].refusal = no_free_ids();
+    context_.dirty.statuses.insert(key);
   }
 }
 

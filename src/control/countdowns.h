@@ -23,7 +23,9 @@ struct Countdowns {
   std::set<std::pair<Time, model::InstanceKey>> cached_until;
   std::map<std::string, Time> overrides;  // when `expires` of their variables was written down
   std::optional<Time> written_down;       // all of them, the last time
+  std::set<model::InstanceKey> emptied;   // their data are gone, and their addresses not yet
 
+  // Nothing runs out.
   bool empty() const { return cached.empty() && overrides.empty(); }
 };
 

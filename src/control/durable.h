@@ -31,7 +31,7 @@ struct Durable {
   // decided
   std::map<model::NodeId, model::NodeRecord> nodes;
   IndexedMap<model::InstanceKey, model::InstanceRecord> instances;
-  std::map<model::InstanceKey, model::DecisionRecord> decisions;  // of instances that there are
+  IndexedMap<model::InstanceKey, model::DecisionRecord> decisions;  // also of one that got no ids
   std::map<model::InstanceKey, model::StateRecord> states;
   std::map<model::ItemId, model::GroupRecord> groups;
   std::map<std::uint64_t, model::FreedIdRecord> freed_uids;

@@ -45,4 +45,6 @@ std::optional<std::uint32_t> gid_of(State& state, const model::ItemId& item, IdR
   return fresh;
 }
 
+model::Problem no_free_ids() { return {"NoFreeUserId", "all user ids or group ids are taken"}; }
+
 }  // namespace berth::control

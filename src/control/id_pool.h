@@ -17,4 +17,7 @@ void give_back_uid(State& state, std::uint32_t uid);
 // The group of an item: the one it has, else a new one.
 std::optional<std::uint32_t> gid_of(State& state, const model::ItemId& item, IdRange range);
 
+// Why an instance gets no record: one without ids cannot run anywhere.
+model::Problem no_free_ids();
+
 }  // namespace berth::control

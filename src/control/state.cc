@@ -56,8 +56,13 @@ template <class Map, class Key, class Value>
 void State::put_in(Map& map, const Key& key, const Value& value, Table table,
                    std::string written_key) {
   const auto found = map.find(key);
-  if (found != map.end() && found->second == value) return;
-  map.insert_or_assign(key, value);
+  if (found == map.end()) {
+    map.emplace(key, value);
+  } else if (found->second == value) {
+    return;
+  } else {
+    found->second = value;
+  }
   writes_.push_back({table, std::move(written_key), Record(value)});
 }
 
@@ -135,7 +140,6 @@ void State::put(const model::Subject& subject) {
 }
 
 void State::put(const model::DecisionRecord& decision) {
-  CHECK(find_instance(decision.key) != nullptr, "a decision about no instance");
   put_in(durable_.decisions, decision.key, decision, Table::Decisions,
          model::to_string(decision.key));
 }

@@ -81,7 +81,7 @@ struct NodeAnswer {
 
 // Those of the nodes that came nearest, and how many more there were.
 struct NodeAnswers {
-  std::vector<NodeAnswer> nodes;  // ordered by node id
+  std::vector<NodeAnswer> nodes;  // in the order of the cluster's nodes
   std::uint32_t left_out = 0;
 
   friend bool operator==(const NodeAnswers&, const NodeAnswers&) = default;

@@ -68,30 +68,31 @@ Holding Board::holding_for(std::size_t request, const Choice& choice) const {
   return holding_of(asked, *asked.item, choice.slot.node, choice.slot.runtime);
 }
 
-std::optional<Recorder> Board::recorder_for(std::size_t request) const {
-  if (options_.answers == Answers::NotKept) return std::nullopt;
+Recorder* Board::recorder_for(std::size_t request) {
+  if (options_.answers == Answers::NotKept) return nullptr;
   const Present* present = requests_[request].present;
-  return Recorder(present == nullptr ? std::nullopt : find_node(present->place.node));
+  recorder_.listen_to(present == nullptr ? std::nullopt : find_node(present->place.node));
+  return &recorder_;
 }
 
 bool Board::place(std::size_t request, std::string how) {
   const Request& asked = requests_[request];
   const Pipeline now = pipeline();
-  auto recorder = recorder_for(request);
-  const auto choice = now.choose(asked, recorder ? &*recorder : nullptr);
+  Recorder* recorder = recorder_for(request);
+  const auto choice = now.choose(asked, recorder);
   if (!choice) return false;
   explain(request, std::move(how));
   sit(request, *choice,
-      recorder ? recorder->answers(now, asked, choice->slot) : model::NodeAnswers{});
+      recorder == nullptr ? model::NodeAnswers{} : recorder->answers(now, asked, choice->slot));
   return true;
 }
 
 void Board::place_at(std::size_t request, const Choice& choice, std::string how) {
   explain(request, std::move(how));
-  auto recorder = recorder_for(request);
-  if (!recorder) return sit(request, choice, {});
+  Recorder* recorder = recorder_for(request);
+  if (recorder == nullptr) return sit(request, choice, {});
   const Pipeline now = pipeline();
-  now.fits(requests_[request], choice.image, &*recorder);
+  now.fits(requests_[request], choice.image, recorder);
   sit(request, choice, recorder->answers(now, requests_[request], choice.slot));
 }
 
@@ -232,7 +233,7 @@ std::optional<model::InstanceKey> Board::made_room_for(std::size_t request) cons
   return requests_[*newcomer].key;
 }
 
-Refusal Board::refusal_of(std::size_t position) const {
+Refusal Board::refusal_of(std::size_t position) {
   const Request& request = requests_[position];
   const Seat& seat = seats_[position];
   CHECK(seat.rejection, "whoever is not placed was refused");
@@ -243,8 +244,8 @@ Refusal Board::refusal_of(std::size_t position) const {
                   .hint = seat.hint,
                   .left_running = seat.left_alone,
                   .made_room_for = made_room_for(position)};
-  auto recorder = recorder_for(position);
-  if (!recorder) return refusal;
+  Recorder* recorder = recorder_for(position);
+  if (recorder == nullptr) return refusal;
   for (const Verdict& verdict : seat.rejection->verdicts) {
     recorder->turned_down(verdict);
     recorder->end_of_node({});
@@ -274,6 +275,7 @@ Placement Board::placement_of(std::size_t position) {
 
 Plan Board::take_plan() {
   Plan plan;
+  plan.placements.reserve(requests_.size());
   for (std::size_t i = 0; i < requests_.size(); ++i) {
     if (seats_[i].choice) {
       plan.placements.push_back(placement_of(i));

@@ -81,11 +81,11 @@ class Board {
  private:
   Holding holding_of(const Request& request, const model::Item& item, std::size_t node,
                      std::optional<std::size_t> runtime) const;
-  // nullopt: what the nodes say is not kept.
-  std::optional<Recorder> recorder_for(std::size_t request) const;
+  // nullptr: what the nodes say is not kept. One at a time.
+  Recorder* recorder_for(std::size_t request);
   void sit(std::size_t request, const Choice& choice, model::NodeAnswers answers);
   Placement placement_of(std::size_t request);
-  Refusal refusal_of(std::size_t request) const;
+  Refusal refusal_of(std::size_t request);
   std::optional<model::InstanceKey> made_room_for(std::size_t request) const;
   void explain(std::size_t request, std::string summary);
   bool leaves_storage(const Request& request, const Placement& placement) const;
@@ -103,6 +103,7 @@ class Board {
   std::vector<Seat> seats_;
   std::optional<PlannedUsage> planned_;
   std::vector<Relief> relief_;
+  Recorder recorder_;
   std::optional<Explanation> explanation_;
 };
 

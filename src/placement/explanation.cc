@@ -18,8 +18,11 @@ std::set<model::InstanceKey> known_instances(const Snapshot& snapshot) {
 Explanation explanation_of(const Plan& plan, const model::InstanceKey& key) {
   if (plan.explanation) return *plan.explanation;
   const auto stop = std::ranges::find(plan.stops, key, &Stop::key);
-  const std::string where = stop == plan.stops.end() ? "" : " on " + model::to_string(stop->place);
-  return {key, fmt::format("runs{}, and nothing asks for it: it stops", where), {}};
+  if (stop == plan.stops.end()) return {key, "nothing asks for it: it is left alone", {}};
+  return {
+      key,
+      fmt::format("runs on {}, and nothing asks for it: it stops", model::to_string(stop->place)),
+      {}};
 }
 
 }  // namespace berth::placement

@@ -102,8 +102,10 @@ std::vector<Fit> Pipeline::fits(const Request& request, std::uint32_t image,
   for (std::size_t node = 0; node < nodes_.size(); ++node) {
     const NodeView& view = nodes_[node];
     const std::size_t before = fits.size();
+    Candidate looked_at = candidate(look, node, std::nullopt);  // what it asks for is the node's
     for (std::size_t runtime = 0; runtime < view.info->runtimes.size(); ++runtime) {
-      const Candidate looked_at = candidate(look, node, runtime);
+      looked_at.slot.runtime = runtime;
+      looked_at.runtime = &view.info->runtimes[runtime];
       if (const auto refused = first_refusal(looked_at)) {
         if (recorder == nullptr) continue;
         recorder->turned_down(

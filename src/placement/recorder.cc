@@ -1,5 +1,7 @@
 #include "placement/recorder.h"
 
+#include <algorithm>
+
 #include "placement/verdict.h"
 
 namespace berth::placement {
@@ -12,16 +14,17 @@ void insert_bounded(std::vector<T>& kept, const T& added, Before before) {
     if (!before(added, kept.back())) return;
     kept.pop_back();
   }
-  if (kept.capacity() == 0) kept.reserve(kAnswersMax);
   kept.insert(std::upper_bound(kept.begin(), kept.end(), added, before), added);
 }
 
-void finish(model::NodeAnswers& answers, std::size_t heard) {
-  answers.left_out = static_cast<std::uint32_t>(heard - answers.nodes.size());
-  std::ranges::sort(answers.nodes, {}, &model::NodeAnswer::node);
-}
-
 }  // namespace
+
+// One of the answers to keep: the one or the other.
+struct Recorder::Pick {
+  std::size_t node;
+  const Fit* fit;
+  const Verdict* verdict;
+};
 
 void Recorder::begin() {
   heard_ = 0;
@@ -31,62 +34,60 @@ void Recorder::begin() {
   misses_.clear();
 }
 
-void Recorder::turned_down(const Verdict& verdict) {
-  if (!furthest_ || got_further(verdict, *furthest_)) furthest_ = verdict;
-}
-
-void Recorder::end_of_node(std::span<const Fit> fits) {
-  ++heard_;
+void Recorder::keep_answer(std::span<const Fit> fits) {
   if (!fits.empty()) {
-    add(*std::ranges::min_element(fits, is_better));
-  } else if (furthest_) {
-    add(*furthest_);
+    insert_bounded(fits_, *std::ranges::min_element(fits, is_better), is_better);
+  } else if (furthest_->node == leaves_) {
+    left_ = furthest_;
+  } else {
+    insert_bounded(misses_, *furthest_, got_further);
   }
   furthest_.reset();
 }
 
-void Recorder::add(const Fit& fit) { insert_bounded(fits_, fit, is_better); }
-
-void Recorder::add(const Verdict& verdict) {
-  if (verdict.node == leaves_) {
-    left_ = verdict;
-  } else {
-    insert_bounded(misses_, verdict, got_further);
+void Recorder::add_misses(std::optional<std::size_t> but, std::vector<Pick>& picks) const {
+  for (const Verdict& verdict : misses_) {
+    if (picks.size() == kAnswersMax) return;
+    if (verdict.node == but) continue;
+    picks.push_back({verdict.node, nullptr, &verdict});
   }
 }
 
-void Recorder::add_misses(const Pipeline& pipeline, const Request& request,
-                          std::optional<std::size_t> but, model::NodeAnswers& answers) const {
-  for (const Verdict& verdict : misses_) {
-    if (answers.nodes.size() == kAnswersMax) return;
-    if (verdict.node == but) continue;
-    answers.nodes.push_back(answer_of(pipeline.nodes()[verdict.node], request, verdict));
+model::NodeAnswers Recorder::answers_of(std::vector<Pick> picks, const Fit* winner,
+                                        const Pipeline& pipeline, const Request& request) const {
+  std::ranges::sort(picks, {}, &Pick::node);
+  model::NodeAnswers answers;
+  answers.nodes.reserve(picks.size());
+  for (const Pick& pick : picks) {
+    answers.nodes.push_back(pick.fit != nullptr ? answer_of(*winner, *pick.fit)
+                                                : answer_of(pipeline.nodes()[pick.verdict->node],
+                                                            request, *pick.verdict));
   }
+  answers.left_out = static_cast<std::uint32_t>(heard_ - picks.size());
+  return answers;
 }
 
 model::NodeAnswers Recorder::answers(const Pipeline& pipeline, const Request& request,
                                      Slot chosen) const {
-  model::NodeAnswers answers;
-  answers.nodes.reserve(std::min(heard_, kAnswersMax));
   const Fit winner = pipeline.fit_at(chosen);
-  answers.nodes.push_back(answer_of(winner, winner));
-  if (left_) answers.nodes.push_back(answer_of(pipeline.nodes()[left_->node], request, *left_));
+  std::vector<Pick> picks;
+  picks.reserve(kAnswersMax);
+  picks.push_back({chosen.node, &winner, nullptr});
+  if (left_) picks.push_back({left_->node, nullptr, &*left_});
   for (const Fit& fit : fits_) {
-    if (answers.nodes.size() == kAnswersMax) break;
-    if (fit.slot.node != chosen.node) answers.nodes.push_back(answer_of(winner, fit));
+    if (picks.size() == kAnswersMax) break;
+    if (fit.slot.node != chosen.node) picks.push_back({fit.slot.node, &fit, nullptr});
   }
-  add_misses(pipeline, request, chosen.node, answers);
-  finish(answers, heard_);
-  return answers;
+  add_misses(chosen.node, picks);
+  return answers_of(std::move(picks), &winner, pipeline, request);
 }
 
 model::NodeAnswers Recorder::answers(const Pipeline& pipeline, const Request& request) const {
-  model::NodeAnswers answers;
-  answers.nodes.reserve(std::min(heard_, kAnswersMax));
-  if (left_) answers.nodes.push_back(answer_of(pipeline.nodes()[left_->node], request, *left_));
-  add_misses(pipeline, request, std::nullopt, answers);
-  finish(answers, heard_);
-  return answers;
+  std::vector<Pick> picks;
+  picks.reserve(kAnswersMax);
+  if (left_) picks.push_back({left_->node, nullptr, &*left_});
+  add_misses(std::nullopt, picks);
+  return answers_of(std::move(picks), nullptr, pipeline, request);
 }
 
 }  // namespace berth::placement

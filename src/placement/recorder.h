@@ -1,6 +1,5 @@
 #pragma once
 
-#include <algorithm>
 #include <cstddef>
 #include <optional>
 #include <span>
@@ -18,19 +17,32 @@ constexpr std::size_t kAnswersMax = 8;
 // Hears what the nodes say to one instance and keeps what matters most: what fits, the best first,
 // then those that got furthest through the rules. What it leaves is kept in any case. It is told of
 // every runtime of every node for each instance that is placed, so it must cost next to nothing:
-// figures and pointers are kept, words are made for those few that are kept at the end.
+// figures and pointers are kept, strings are made for those few that are kept at the end.
 class Recorder {
  public:
-  // `leaves`: the node that the instance comes from.
-  explicit Recorder(std::optional<std::size_t> leaves = std::nullopt) : leaves_(leaves) {}
+  // Forgets everything. `leaves`: the node that the next instance comes from.
+  void listen_to(std::optional<std::size_t> leaves) {
+    leaves_ = leaves;
+    begin();
+  }
 
   // Forgets what was said to another image.
   void begin();
 
   // A runtime of the node that is looked at.
-  void turned_down(const Verdict& verdict);
+  void turned_down(const Verdict& verdict) {
+    if (!matters(verdict)) return;
+    if (!furthest_ || got_further(verdict, *furthest_)) furthest_ = verdict;
+  }
   // The runtimes of that node that no rule turned down.
-  void end_of_node(std::span<const Fit> fits);
+  void end_of_node(std::span<const Fit> fits) {
+    ++heard_;
+    if (fits.size() == 1 && is_clearly_too_late(fits.front())) {
+      furthest_.reset();
+    } else if (!fits.empty() || furthest_) {
+      keep_answer(fits);
+    }
+  }
 
   // What was said, for one that is placed there, in a pipeline over these nodes.
   model::NodeAnswers answers(const Pipeline& pipeline, const Request& request, Slot chosen) const;
@@ -38,10 +50,23 @@ class Recorder {
   model::NodeAnswers answers(const Pipeline& pipeline, const Request& request) const;
 
  private:
-  void add(const Fit& fit);
-  void add(const Verdict& verdict);
-  void add_misses(const Pipeline& pipeline, const Request& request, std::optional<std::size_t> but,
-                  model::NodeAnswers& answers) const;
+  struct Pick;
+
+  bool matters(const Verdict& verdict) const {
+    return misses_.size() < kAnswersMax || got_further(verdict, misses_.back()) ||
+           verdict.node == leaves_;
+  }
+  // Most nodes of a big unit: this spares the look at all preferences.
+  bool is_clearly_too_late(const Fit& fit) const {
+    if (fits_.size() < kAnswersMax) return false;
+    const Fit& last = fits_.back();
+    return fit.priority < last.priority ||
+           (fit.priority == last.priority && fit.cpu_left < last.cpu_left);
+  }
+  void keep_answer(std::span<const Fit> fits);
+  void add_misses(std::optional<std::size_t> but, std::vector<Pick>& picks) const;
+  model::NodeAnswers answers_of(std::vector<Pick> picks, const Fit* winner,
+                                const Pipeline& pipeline, const Request& request) const;
 
   std::optional<std::size_t> leaves_;
   std::size_t heard_ = 0;

@@ -13,6 +13,17 @@
 namespace berth::placement {
 namespace {
 
+// These phrases are made for what is placed, too, so that they can be told later: they must be
+// cheap.
+std::string joined(std::initializer_list<std::string_view> parts) {
+  std::size_t size = 0;
+  for (const std::string_view part : parts) size += part.size();
+  std::string text;
+  text.reserve(size);
+  for (const std::string_view part : parts) text += part;
+  return text;
+}
+
 std::string connection_detail(const NodeView& node) {
   if (node.info->state != model::NodeState::Provisioned) {
     return fmt::format("is {}", model::to_string(node.info->state));
@@ -57,12 +68,12 @@ std::string platform_detail(const model::Platform& needs, const model::Runtime& 
   }};
   for (const auto& [what, needed, offered] : parts) {
     if (needed->empty() || *needed == *offered) continue;
-    return fmt::format("{} has {} {}, not {}", runtime.id.value(), what,
-                       offered->empty() ? "none" : *offered, *needed);
+    return joined({runtime.id.value(), " has ", what, " ",
+                   offered->empty() ? "none" : std::string_view(*offered), ", not ", *needed});
   }
   for (const std::string& feature : needs.os_features) {
     if (!offers.os_features.contains(feature)) {
-      return fmt::format("{} lacks os feature {}", runtime.id.value(), feature);
+      return joined({runtime.id.value(), " lacks os feature ", feature});
     }
   }
   CHECK(false, "the platform differs in something");

@@ -1,13 +1,15 @@
 #!/usr/bin/env python3
-"""Logs and exec sessions whose reader stands still: nobody's memory grows, and nothing is lost."""
+"""Logs and exec sessions: a reader that stands still costs nobody's memory, and nothing is lost, also not by restarts."""
 
 import contextlib
 import hashlib
+import os
+import signal
 import subprocess
 import time
 from pathlib import Path
 
-from harness import SystemTest, deployment, item, main, wait_until
+from harness import SystemTest, children_of, deployment, item, main, wait_until
 
 MEBIBYTE = 1 << 20
 GROWTH_MAX = 24 * MEBIBYTE
@@ -15,6 +17,8 @@ GROWTH_MAX = 24 * MEBIBYTE
 # About 40 MiB of output, numbered: as much as is kept of a log.
 LINES = 400_000
 PRINTS_A_LOT = f"seq -f 'line %.0f {'.' * 86}' {LINES}; exec sleep 1000000"
+
+COUNTS_ITS_RUNS = "echo x >> runs; echo run $(wc -l < runs); exec sleep 1000000"
 
 
 class Streams(SystemTest):
@@ -120,6 +124,35 @@ class Streams(SystemTest):
             signal.touch()
             self.assertEqual(summed.stdout.read().split()[0].decode(), hashlib.sha256(text).hexdigest())
         self.assertEqual(summed.wait(60), 0, summed.stderr.read())
+
+    # --- Restarts.
+
+    def kill_instance(self):
+        victims = [child for shim in self.shims() for child in children_of(shim)]
+        self.assertTrue(victims)
+        for victim in victims:
+            os.kill(victim, signal.SIGKILL)
+
+    def wait_for_runs(self, count: int):
+        expected = [f"run {number}" for number in range(1, count + 1)]
+        wait_until(lambda: self.unit.berth("logs", "web").stdout.splitlines() == expected, f"the output of {count} runs")
+
+    def restart_agent(self):
+        self.unit.start_agent("n1", "--runtimes", "process")
+        self.unit.wait_for_node("n1")
+
+    def test_the_output_of_earlier_runs_is_there_after_restarts_of_the_instance_and_of_the_agent(self):
+        self.run_item(COUNTS_ITS_RUNS)
+        self.wait_for_runs(1)
+        self.kill_instance()
+        self.wait_for_runs(2)
+        self.unit.agents["n1"].kill()
+        self.restart_agent()
+        self.wait_for_runs(2)
+        self.unit.agents["n1"].kill()
+        self.kill_instance()
+        self.restart_agent()
+        self.wait_for_runs(3)
 
 
 if __name__ == "__main__":

@@ -89,6 +89,7 @@ struct ObservedNode {
   std::set<std::pair<model::CommandNumber, model::InstanceKey>> in_flight;  // not acted on yet
   ToldNetwork told_network;
   std::set<model::InstanceKey> held_back;                  // wait for room that others are leaving
+  std::set<model::InstanceKey> not_told;                   // looked at while it could not be told
   std::map<model::InstanceKey, std::string> states_heard;  // their digests; not yet said to it
 
   NodeLoad load;

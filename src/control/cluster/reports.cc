@@ -135,7 +135,7 @@ class Intake {
   void begin_connection() {
     node_.acted = report_.acted;
     if (report_.acted == model::CommandNumber{}) forget_states_on(context_, id_);
-    mark_all_on(context_, id_);
+    // Else it has what it was told, and what it says of itself is compared below.
     const bool in_step = node_.last_sent && report_.acted == *node_.last_sent;
     if (!in_step) forget_orders();
     node_.reported_fully = true;
@@ -143,17 +143,18 @@ class Intake {
     context_.awaited.erase(id_);
     context_.unheard.erase(id_);
     context_.dirty.nodes.insert(id_);
+    context_.dirty.letters.insert(id_);  // it can be told again
   }
 
   // What it was told is not what it has: only a full command can set that right.
   void forget_orders() {
+    mark_all_on(context_, id_);
     node_.needs_full_command = true;
     node_.told.clear();
     node_.stopping.clear();
     node_.revoked.clear();
     node_.erasing.clear();
     node_.in_flight.clear();
-    context_.dirty.letters.insert(id_);
   }
 
   void take_info() {

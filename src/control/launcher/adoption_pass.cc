@@ -15,6 +15,16 @@ void adopt(Context& context, const model::NodeId& id, const model::ReportedStatu
   record.place = model::Place{id, status.runtime};
   record.preinstalled = true;
   context.put(record);
+  context.state.put(model::DecisionRecord{
+      .key = status.key,
+      .revision = context.state.revision() + 1,
+      .kind = model::DecisionKind::Placed,
+      .text = fmt::format("{} on {}", status.version, model::to_string(*record.place)),
+      .because = "it was preinstalled there",
+      .place = record.place,
+      .reason = {},
+      .hint = {},
+      .answers = {}});
   context.dirty.plan = true;
   context.note(
       NoteKind::Adopted, status.key,

@@ -38,8 +38,8 @@ class Orderly {
       : context_(context), id_(id), node_(context.nodes.at(id)), keys_(std::move(keys)) {}
 
   Orders take_orders() {
-    keys_.insert(node_.held_back.begin(), node_.held_back.end());
-    node_.held_back.clear();
+    keys_.merge(std::exchange(node_.held_back, {}));
+    keys_.merge(std::exchange(node_.not_told, {}));
     for (const model::InstanceKey& key : keys_) look_at(key);
     ask_for_room();
     return std::move(orders_);
@@ -184,7 +184,11 @@ std::vector<Letter> write_letters(Context& context) {
   std::vector<Letter> letters;
   for (auto& [id, keys] : dirty_keys(context)) {
     ObservedNode* node = context.find_node(id);
-    if (node == nullptr || !can_be_told(context, *node)) continue;
+    if (node == nullptr) continue;
+    if (!can_be_told(context, *node)) {
+      if (!node->needs_full_command) node->not_told.merge(keys);
+      continue;
+    }
     if (node->needs_full_command) keys = all_keys_of(context, id, *node);
     Letter letter{.node = id,
                   .orders = Orderly(context, id, keys).take_orders(),

@@ -97,6 +97,20 @@ TEST_F(Commands, AnAgentInStepAfterAReconnectGetsNoCommand) {
   EXPECT_TRUE(commands().empty());
 }
 
+TEST_F(Commands, AnAgentInStepIsToldWhatChangedWhileItWasAway) {
+  want_db();
+  driver.disconnect("n1");
+  driver.erase("Deployment", "d");
+  driver.apply({a_service("db").env("mode", "quiet")});
+  EXPECT_TRUE(commands().empty());
+  driver.connect("n1");
+  ASSERT_EQ(commands().size(), 1u);
+  EXPECT_TRUE(commands()[0].base) << "it has all the rest";
+  EXPECT_EQ(commands()[0].stop, std::vector{kWeb});
+  ASSERT_EQ(commands()[0].run.size(), 1u);
+  EXPECT_EQ(commands()[0].run[0].key, kDb);
+}
+
 TEST_F(Commands, AnAgentThatMissedACommandGetsAFullOneWhenItReconnects) {
   agent().answers = false;
   want_db();

@@ -4,6 +4,7 @@
 
 #include "control/id_pool.h"
 #include "control/launcher/overrides.h"
+#include "control/network/holders.h"
 #include "control/passes.h"
 
 namespace berth::control {
@@ -26,7 +27,22 @@ void count_down_from_now(Context& context, const model::InstanceRecord& record) 
 
 // --- Erasing -----------------------------------------------------------------------------------
 
+// Whether the network pass of this step takes back what address it holds.
+bool is_nowhere(const Context& context, const model::InstanceKey& key) {
+  return context.settled && context.unheard.empty() &&
+         std::ranges::none_of(context.nodes, [&](const auto& entry) {
+           return is_present(context, entry.first, key);
+         });
+}
+
+// As long as it holds an address, its record is all that tells of that after a restart.
 void finish_erasing(Context& context, const model::InstanceRecord& record) {
+  if (record.address && !is_nowhere(context, record.key)) {
+    context.put(record);
+    context.countdowns.emptied.insert(record.key);
+    return;
+  }
+  context.countdowns.emptied.erase(record.key);
   if (record.uid != 0) give_back_uid(context.state, record.uid);
   context.note(NoteKind::Erased, record.key, "its data are gone, its ids are free");
   context.erase(record.key);
@@ -43,6 +59,14 @@ void forget_data(Context& context, const model::NodeId& node, const model::Insta
   // Somebody waits for it, and is told where the rest is.
   const auto observed = context.instances.find(key);
   if (observed != context.instances.end() && observed->second.refusal) context.dirty.plan = true;
+}
+
+void finish_emptied(Context& context) {
+  const std::set<model::InstanceKey> emptied = context.countdowns.emptied;
+  for (const model::InstanceKey& key : emptied) {
+    const model::InstanceRecord record = *context.state.find_instance(key);
+    finish_erasing(context, record);
+  }
 }
 
 void delete_due(Context& context) {
@@ -84,7 +108,11 @@ void write_down(Context& context) {
 }  // namespace
 
 void begin_countdowns(Context& context) {
-  for (const auto& [key, record] : context.state.durable().instances) count_down(context, record);
+  for (const auto& [key, record] : context.state.durable().instances) {
+    count_down(context, record);
+    const bool emptied = record.phase == Phase::Erasing && record.data_on.empty();
+    if (emptied) context.countdowns.emptied.insert(key);
+  }
   for (const auto& [name, override] : context.state.durable().env_overrides) {
     if (next_expiry(override, context.now) == kNever) continue;
     context.countdowns.overrides.emplace(name, context.now);
@@ -143,6 +171,7 @@ void delete_instance(Context& context, const model::InstanceKey& key, std::strin
 void expiry_pass(Context& context) {
   for (const auto& [node, key] : context.dirty.erased) forget_data(context, node, key);
   if (!context.settled) return;
+  finish_emptied(context);
   expire_overrides(context);
   delete_due(context);
 }

@@ -173,5 +173,115 @@ TEST_F(Decisions, AreForgottenWithTheirInstance) {
   EXPECT_EQ(to_string(decision()), "Placed 1 on n1/crun");
 }
 
+TEST_F(Decisions, AboutAnAdoptedComponentTellThatItWasThere) {
+  const model::InstanceKey firmware = key_of("mcu-fw");
+  driver.add("n1", a_node().with_firmware())
+      .find({.key = firmware,
+             .type = model::ItemType::Component,
+             .version = "1",
+             .runtime = model::RuntimeId{"mcu"}});
+  driver.connect("n1");
+  EXPECT_EQ(to_string(decision(firmware)), "Placed 1 on n1/mcu, because it was preinstalled there");
+  EXPECT_EQ(decision(firmware).revision, driver.durable().counters.revision);
+  driver.apply({a_component("mcu-fw"), a_deployment("d", {a_run("mcu-fw")})});
+  EXPECT_EQ(to_string(decision(firmware)), "Placed 1 on n1/mcu, because it was preinstalled there");
+}
+
+class Pinned : public Decisions {
+ protected:
+  Pinned() {
+    driver.join("n1");
+    driver.join("n2", a_node().cpu(500));
+    driver.apply({a_service("web").cpu(600).pinned(), a_deployment("d", {a_run("web")})});
+    ask_for("n2");
+  }
+
+  void ask_for(const std::string& node) {
+    driver.apply({a_deployment("d", {a_run("web").on(node)})});
+  }
+};
+
+TEST_F(Pinned, InstancesThatAreLeftRunningHaveTheDecisionThatTheyAreRefused) {
+  EXPECT_EQ(driver.place_of(kWeb), "n1/crun");
+  EXPECT_EQ(to_string(decision()), "Refused 1 (1 is left running on n1/crun): NoMatchingNodeId");
+  const model::DecisionRecord before = decision();
+  driver.apply({a_service("other"), a_deployment("o", {a_run("other")})});
+  EXPECT_EQ(decision(), before);
+}
+
+TEST_F(Pinned, InstancesThatFitAgainArePlacedWhereTheyAre) {
+  ask_for("n1");
+  EXPECT_EQ(to_string(decision()), "Placed 1 on n1/crun, because what stood against it is gone");
+  EXPECT_TRUE(driver.runs("n1", kWeb));
+}
+
+TEST_F(Pinned, InstancesThatLoseTheirNodeAreRefusedAnew) {
+  driver.disconnect("n1");
+  driver.forget("n1");
+  EXPECT_EQ(to_string(decision()), "Refused 1: InsufficientCpu");
+}
+
+Config only_one_user_id() {
+  Config config;
+  config.uids = {100, 100};
+  config.cache_ttl = 1min;
+  return config;
+}
+
+TEST(DecisionsWithoutIds, TellThatNoneWasFreeUntilOneIs) {
+  Driver driver(only_one_user_id());
+  const model::InstanceKey second = key_of("web", 1);
+  const auto decided = [&] {
+    const auto* found = driver.controller().decision_about(second);
+    return found == nullptr ? "" : to_string(*found);
+  };
+  driver.join("n1");
+  driver.apply({a_service("web"), a_service("db"), a_deployment("d", {a_run("web").times(2)})});
+  EXPECT_EQ(decided(), "Refused 1: NoFreeUserId");
+  EXPECT_EQ(driver.controller().decision_about(second)->hint,
+            "all user ids or group ids are taken");
+  const std::uint64_t revision = driver.controller().decision_about(second)->revision;
+  driver.restart();
+  EXPECT_EQ(driver.status_of(second), "failed(NoFreeUserId)");
+  driver.connect("n1");
+  EXPECT_EQ(driver.controller().decision_about(second)->revision, revision) << "it stands";
+  driver.apply({a_deployment("d", {a_run("web").times(1)})});
+  EXPECT_EQ(decided(), "") << "nobody asks for it";
+  driver.apply({a_deployment("d", {a_run("web").times(2)})});
+  EXPECT_EQ(decided(), "Refused 1: NoFreeUserId");
+}
+
+TEST(DecisionsWithoutIds, AreForgottenWithWhatAskedForThemEvenBeforeAnythingIsPlannedAgain) {
+  Driver driver(only_one_user_id());
+  driver.join("n1");
+  driver.apply({a_service("web"), a_deployment("d", {a_run("web").times(2)})});
+  driver.restart();
+  driver.erase("Deployment", "d");  // the agents have not had their say yet
+  driver.connect("n1");
+  driver.advance(10s);
+  EXPECT_EQ(driver.durable().decisions.size(), 0u);
+}
+
+TEST_F(Decisions, AboutWhatIsErasedAndAskedForAgainTellThatItHasToWait) {
+  driver.join("n1");
+  driver.apply({a_service("web"), a_deployment("d", {a_run("web")})});
+  driver.erase("Deployment", "d");
+  driver.agent("n1").answers = false;
+  driver.erase("Instance", "web/default/0");
+  driver.apply({a_deployment("d", {a_run("web")})});
+  EXPECT_EQ(to_string(decision()), "Refused 1: BeingErased");
+}
+
+TEST_F(Decisions, OfAFullRebalanceTellThatEverythingWasPlacedAnew) {
+  driver.join("n1");
+  driver.apply({a_service("a").cpu(500), a_service("b").cpu(500),
+                a_deployment("d", {a_run("a"), a_run("b")})});
+  driver.join("n2");
+  driver.tell({RebalanceCall{1000, RebalanceScope::Everything}});
+  EXPECT_EQ(to_string(decision(key_of("b"))),
+            "Moved n1/crun to n2/crun, because everything was placed anew");
+  EXPECT_EQ(to_string(decision(key_of("a"))), "Placed 1 on n1/crun");
+}
+
 }  // namespace
 }  // namespace berth::control

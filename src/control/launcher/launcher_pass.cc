@@ -48,8 +48,10 @@ class AskedByTheAbsent {
 // Turns a plan into records. Only what differs from the known records is written.
 class PlanCarrier {
  public:
-  PlanCarrier(Context& context, const placement::Snapshot& snapshot, const Plan& plan)
-      : context_(context), snapshot_(snapshot), plan_(plan) {
+  // `rebalance`: what the plan was made for, if it is no plain one.
+  PlanCarrier(Context& context, const placement::Snapshot& snapshot, const Plan& plan,
+              const Rebalance* rebalance = nullptr)
+      : context_(context), snapshot_(snapshot), plan_(plan), rebalance_(rebalance) {
     for (const placement::Relief& relief : plan.relief) {
       for (const model::InstanceKey& key : relief.leaving) relieved_by_.emplace(key, relief.node);
     }
@@ -98,8 +100,10 @@ class PlanCarrier {
 
   void place(const Placement& placement) {
     auto record = record_for(placement.key);
-    if (!record) return refuse_without_ids(placement.key);
-    if (record->phase == model::Phase::Erasing) return refuse_for_now(*record);
+    if (!record) return refuse_without_asking(placement, no_free_ids());
+    if (record->phase == model::Phase::Erasing) {
+      return refuse_without_asking(placement, being_erased(*record));
+    }
     if (record->place && record->place != placement.place) {
       record->leaving = leaving_after_move(context_, *record, placement.place);
     }
@@ -127,21 +131,42 @@ class PlanCarrier {
     } else if (*before.place != placement.place) {
       decide(NoteKind::Moved, placement,
              fmt::format("{} to {}", model::to_string(*before.place), where));
+    } else if (was_refused(placement.key)) {  // and left running
+      write_down(model::DecisionKind::Placed, placement,
+                 fmt::format("{} on {}", placement.version, where),
+                 "what stood against it is gone");
     }
+  }
+
+  bool was_refused(const model::InstanceKey& key) const {
+    const auto* last = context_.state.find_decision(key);
+    return last != nullptr && !last->place;
   }
 
   void decide(NoteKind kind, const Placement& placement, std::string text) {
     context_.note(kind, placement.key, text);
-    context_.state.put(
-        model::DecisionRecord{.key = placement.key,
-                              .revision = context_.state.revision() + 1,
-                              .kind = decision_of(kind),
-                              .text = std::move(text),
-                              .because = why_it_leaves(placement.key, placement.made_room_for),
-                              .place = placement.place,
-                              .reason = {},
-                              .hint = {},
-                              .answers = placement.answers});
+    std::string because = why_it_leaves(placement.key, placement.made_room_for);
+    if (because.empty() && kind == NoteKind::Moved && places_everything_anew()) {
+      because = "everything was placed anew";
+    }
+    write_down(decision_of(kind), placement, std::move(text), std::move(because));
+  }
+
+  void write_down(model::DecisionKind kind, const Placement& placement, std::string text,
+                  std::string because) {
+    context_.state.put(model::DecisionRecord{.key = placement.key,
+                                             .revision = context_.state.revision() + 1,
+                                             .kind = kind,
+                                             .text = std::move(text),
+                                             .because = std::move(because),
+                                             .place = placement.place,
+                                             .reason = {},
+                                             .hint = {},
+                                             .answers = placement.answers});
+  }
+
+  bool places_everything_anew() const {
+    return rebalance_ != nullptr && rebalance_->scope == RebalanceScope::Everything;
   }
 
   static model::DecisionKind decision_of(NoteKind kind) {
@@ -160,28 +185,43 @@ class PlanCarrier {
 
   // The first word counts, as long as the reason is the same: what the nodes lack changes with
   // every breath they take, and is no other decision.
-  void decide(const Refusal& refusal) {
+  void write_down_first(const model::DecisionRecord& refusal) {
     const auto* last = context_.state.find_decision(refusal.key);
-    if (last != nullptr && last->reason == refusal.reason) return;
+    const bool said = last != nullptr && last->reason == refusal.reason &&
+                      last->text == refusal.text && !last->place;
+    if (!said) context_.state.put(refusal);
+  }
+
+  void decide(const Refusal& refusal, std::string text) {
     const bool displaced = refusal.made_room_for.has_value();
-    context_.state.put(model::DecisionRecord{
-        .key = refusal.key,
-        .revision = context_.state.revision() + 1,
-        .kind = displaced ? model::DecisionKind::Displaced : model::DecisionKind::Refused,
-        .text = refusal.version,
-        .because = why_it_leaves(refusal.key, refusal.made_room_for),
-        .place = {},
-        .reason = refusal.reason,
-        .hint = refusal.hint,
-        .answers = refusal.answers});
+    write_down_first(
+        {.key = refusal.key,
+         .revision = context_.state.revision() + 1,
+         .kind = displaced ? model::DecisionKind::Displaced : model::DecisionKind::Refused,
+         .text = std::move(text),
+         .because = why_it_leaves(refusal.key, refusal.made_room_for),
+         .place = {},
+         .reason = refusal.reason,
+         .hint = refusal.hint,
+         .answers = refusal.answers});
+  }
+
+  void leave_running(const Refusal& refusal, model::Problem problem) {
+    remember_refusal(refusal.key, std::move(problem));
+    if (rebalance_ != nullptr) return;  // the plain plan that follows may say otherwise
+    const model::InstanceRecord& record = *context_.state.find_instance(refusal.key);
+    decide(refusal, fmt::format("{} ({} is left running on {})", refusal.version, record.version,
+                                model::to_string(*record.place)));
   }
 
   void refuse(const Refusal& refusal) {
     const model::Problem problem{std::string(model::to_string(refusal.reason)), refusal.hint};
-    if (refusal.left_running) return remember_refusal(refusal.key, problem);
+    if (refusal.left_running) return leave_running(refusal, problem);
     auto record = record_for(refusal.key);
-    if (!record) return refuse_without_ids(refusal.key);
-    if (record->phase == model::Phase::Erasing) return refuse_for_now(*record);
+    if (!record) return refuse_without_asking(refusal, no_free_ids());
+    if (record->phase == model::Phase::Erasing) {
+      return refuse_without_asking(refusal, being_erased(*record));
+    }
     remember_refusal(refusal.key, problem);
     record->phase = model::Phase::Waiting;
     record->kept_for = {};
@@ -189,21 +229,34 @@ class PlanCarrier {
     record->leaving.reset();
     record->version = refusal.version;
     put(*record);
-    decide(refusal);
+    decide(refusal, refusal.version);
   }
 
-  void refuse_without_ids(const model::InstanceKey& key) {
-    remember_refusal(key, {"NoFreeUserId", "all user ids or group ids are taken"});
-    context_.changed_by_plan[key];
+  // Whatever the nodes say of it.
+  template <class Planned>
+  void refuse_without_asking(const Planned& planned, const model::Problem& problem) {
+    write_down_first({.key = planned.key,
+                      .revision = context_.state.revision() + 1,
+                      .kind = model::DecisionKind::Refused,
+                      .text = planned.version + ": " + problem.reason,
+                      .because = {},
+                      .place = {},
+                      .reason = {},
+                      .hint = problem.message,
+                      .answers = {}});
+    remember_refusal(planned.key, problem);
+    context_.changed_by_plan[planned.key];
   }
 
   // What was deleted and is asked for again begins anew, when nothing is left of it.
-  void refuse_for_now(const model::InstanceRecord& record) {
+  static model::Problem being_erased(const model::InstanceRecord& record) {
+    if (record.data_on.empty()) {
+      return {"BeingErased", "its old address is kept until all nodes have told what they run"};
+    }
     std::vector<std::string> nodes;
     for (const model::NodeId& node : record.data_on) nodes.push_back(node.value());
-    remember_refusal(record.key, {"BeingErased", fmt::format("its old data are being erased on {}",
-                                                             fmt::join(nodes, ", "))});
-    context_.changed_by_plan[record.key];
+    return {"BeingErased",
+            fmt::format("its old data are being erased on {}", fmt::join(nodes, ", "))};
   }
 
   void remember_refusal(const model::InstanceKey& key, model::Problem problem) {
@@ -242,6 +295,7 @@ class PlanCarrier {
     for (auto& [key, observed] : context_.instances) {
       if (!observed.refusal || requests_.contains(key)) continue;
       observed.refusal.reset();
+      context_.state.erase_decision(key);
       context_.dirty.statuses.insert(key);
     }
   }
@@ -276,6 +330,7 @@ class PlanCarrier {
   Context& context_;
   const placement::Snapshot& snapshot_;
   const Plan& plan_;
+  const Rebalance* rebalance_;
   std::vector<placement::Request> expanded_;
   std::map<model::InstanceKey, const placement::Request*> requests_;
   std::map<model::InstanceKey, model::NodeId> relieved_by_;  // the node that they leave for that
@@ -327,7 +382,7 @@ std::uint64_t begin_run(Context& context, std::optional<CallId> call) {
   auto status = context.dirty.statuses.begin();
   for (const auto& [key, nodes] : run.restless) {  // in order: each goes beside the one before
     run.statuses_of.insert(run.statuses_of.end(), key);
-    waiting = context.runs_waiting_for.try_emplace(waiting, key);
+    waiting = context.runs_waiting_for.emplace_hint(waiting, key);
     waiting->second.insert(number);
     status = context.dirty.statuses.insert(status, key);
     ++waiting;
@@ -389,7 +444,7 @@ void rebalance(Context& context) {
                            model::to_string(left_out->key), model::to_string(left_out->reason))}});
     return rebalance_ended(context, {});
   }
-  PlanCarrier(context, snapshot, plan).carry_out();
+  PlanCarrier(context, snapshot, plan, &rebalance).carry_out();
   begin_rebalance(context, rebalance, plan);
 }
 

@@ -3,8 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <vector>
 
+#include "base/check.h"
 #include "control/network/address_pool.h"
 #include "control/network/network_need.h"
 
@@ -12,6 +14,19 @@ namespace berth::control {
 namespace {
 
 using Keys = std::set<model::InstanceKey>;
+
+using NetworksByBase = std::map<model::Ipv4, const model::NetworkRecord*>;
+
+void restore_holding(Networks& networks, const NetworksByBase& by_base,
+                     const model::InstanceRecord& record) {
+  const auto after = by_base.upper_bound(*record.address);
+  CHECK(after != by_base.begin(), "an address is of a network");
+  const model::NetworkRecord& network = *std::prev(after)->second;
+  CHECK(model::contains(network.subnet, *record.address), "an address is of a network");
+  networks.holdings.insert_or_assign(record.key,
+                                     model::InstanceNetwork{network.owner, *record.address});
+  ++networks.holders[network.owner];
+}
 
 class Holders {
  public:
@@ -229,6 +244,16 @@ bool is_present(const Context& context, const model::NodeId& id, const model::In
   const ObservedNode* node = context.find_node(id);
   if (node == nullptr) return false;
   return node->told.contains(key) || node->reported.contains(key) || node->stopping.contains(key);
+}
+
+void restore_holdings(Context& context) {
+  NetworksByBase by_base;
+  for (const auto& [owner, network] : context.state.durable().networks) {
+    by_base.emplace(network.subnet.base, &network);
+  }
+  for (const auto& [key, record] : context.state.durable().instances) {
+    if (record.address) restore_holding(context.networks, by_base, record);
+  }
 }
 
 void update_holders(Context& context, Keys& keys) { Holders(context, keys).update(); }

@@ -1,6 +1,5 @@
 #include <iterator>
 
-#include "base/check.h"
 #include "control/network/holders.h"
 #include "control/network/topology.h"
 #include "control/passes.h"
@@ -31,31 +30,11 @@ void note_sightings(Context& context) {
   }
 }
 
-using NetworksByBase = std::map<model::Ipv4, const model::NetworkRecord*>;
-
-void restore_holding(Networks& networks, const NetworksByBase& by_base,
-                     const model::InstanceRecord& record) {
-  const auto after = by_base.upper_bound(*record.address);
-  CHECK(after != by_base.begin(), "an address is of a network");
-  const model::NetworkRecord& network = *std::prev(after)->second;
-  CHECK(model::contains(network.subnet, *record.address), "an address is of a network");
-  networks.holdings.insert_or_assign(record.key,
-                                     model::InstanceNetwork{network.owner, *record.address});
-  ++networks.holders[network.owner];
-}
-
 // After a start everything is looked at once.
 Keys build(Context& context) {
   context.networks.built = true;
-  NetworksByBase by_base;
-  for (const auto& [owner, network] : context.state.durable().networks) {
-    by_base.emplace(network.subnet.base, &network);
-  }
   Keys keys;
-  for (const auto& [key, record] : context.state.durable().instances) {
-    keys.insert(key);
-    if (record.address) restore_holding(context.networks, by_base, record);
-  }
+  for (const auto& [key, record] : context.state.durable().instances) keys.insert(keys.end(), key);
   for (const auto& [key, address] : context.state.durable().node_addresses) {
     context.dirty.networks.insert(key.second);
   }

@@ -205,7 +205,9 @@ Decided decided(const control::Controller& controller, const std::string& instan
 
 Result<std::string> explained(const Decided& decided, const std::string& instance) {
   const placement::Snapshot snapshot = snapshot_of(decided.cluster);
-  const auto key = TRY(codec::find_instance(instance, placement::known_instances(snapshot)));
+  std::set<model::InstanceKey> known = placement::known_instances(snapshot);
+  for (const auto& [key, decision] : decided.decisions) known.insert(key);  // also what is adopted
+  const auto key = TRY(codec::find_instance(instance, known));
   const placement::Plan plan =
       placement::make_plan(snapshot, {.mode = placement::Mode::Run, .explain = key});
   const auto decision = decided.decisions.find(key);
