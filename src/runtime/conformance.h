@@ -29,6 +29,7 @@ struct RuntimeUnderTest {
   // An instance that runs a script of the shell, and one that cannot be started.
   model::InstanceSpec (*script)(const std::string& text) = nullptr;
   model::InstanceSpec (*broken)() = nullptr;
+  std::string broken_reason = "StartFailed";
   // A guest that is a machine of its own: nothing can be run beside it, its users are not those of
   // this machine, its console is one stream, its storage is a disk, and it has no state.
   bool is_machine = false;

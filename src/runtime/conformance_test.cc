@@ -379,7 +379,7 @@ TEST_P(RuntimeConformance, AStartThatFailsIsAProblemNotAnEnd) {
   const auto spec = GetParam().broken();
   const auto started = runtime().start(spec, run(0));
   ASSERT_FALSE(started);
-  EXPECT_EQ(started.error().reason, "StartFailed");
+  EXPECT_EQ(started.error().reason, GetParam().broken_reason);
   EXPECT_THAT(started.error().message, HasSubstr("no such file"));
   EXPECT_TRUE(list().empty());
   EXPECT_EQ(ends().count(), 0U);

@@ -65,7 +65,7 @@ bool Machine::connect(pid_t emulator) {
     if (!monitor_.is_open()) monitor_ = connect_to(kMonitorFile);
     if (monitor_.is_open() && !exit_port_.is_open()) exit_port_ = connect_to(kExitPortFile);
     listen();
-    if (has_greeted_ && exit_port_.is_open()) return true;
+    if (is_made_ && exit_port_.is_open()) return true;
     pollfd source{monitor_.get(), POLLIN, 0};
     ::poll(&source, 1, kStepMs);
   }
@@ -83,11 +83,10 @@ void Machine::listen() {
   if (exit_text_.size() > kExitBytesMax) exit_text_.erase(0, exit_text_.size() - kExitBytesMax);
 }
 
+// Its greeting comes from a thread that lives before the machine is made; answers do not.
 void Machine::hear(std::string_view line) {
-  if (!has_greeted_ && has(line, "\"QMP\"")) {
-    has_greeted_ = true;
-    order("qmp_capabilities");
-  }
+  if (has(line, "\"QMP\"")) order("qmp_capabilities");
+  if (has(line, "\"return\"")) is_made_ = true;
   if (has(line, "\"event\": \"GUEST_PANICKED\"")) end_ = End::Panicked;
   if (end_ != End::None || !has(line, "\"event\": \"SHUTDOWN\"")) return;
   if (has(line, "\"guest-shutdown\"")) end_ = End::PoweredOff;

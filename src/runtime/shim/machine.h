@@ -43,7 +43,7 @@ class Machine {
   Fd exit_port_;
   std::string heard_;      // a line that has not come to its end yet
   std::string exit_text_;  // the last that the guest has said
-  bool has_greeted_ = false;
+  bool is_made_ = false;
   End end_ = End::None;
 };
 
