@@ -329,9 +329,9 @@ TEST_F(Networks, AGuestSpeaksAtTheAddressOfItsInstance) {
   spec.item.images.push_back(
       {.form = model::VmImage{
            .kernel = "vmlinuz", .initrd = "initrd", .disk = "", .cmdline = "quiet"}});
-  // It says something to its neighbour, then answers whoever comes.
+  // It talks to its neighbour until that hangs up, then answers whoever comes.
   spec.item.args = {"-c",
-                    fmt::format("echo x | nc 10.1.0.12 {0}; nc -lk -p {0} -e /bin/echo y", kPort)};
+                    fmt::format("echo x | nc 10.1.0.12 {0}; exec httpd -f -p {0} -h /", kPort)};
   spec.uid = spec.gid = 41'000;
   spec.network = model::InstanceNetwork{model::OwnerId("acme"), ip("10.1.0.11")};
   Ended ended;
@@ -345,7 +345,8 @@ TEST_F(Networks, AGuestSpeaksAtTheAddressOfItsInstance) {
   ASSERT_TRUE(started) << started.error().message;
 
   Fd accepted;
-  EXPECT_TRUE(wait_until([&] { return (accepted = accept_on(listener)).is_open(); }));
+  ASSERT_TRUE(wait_until([&] { return (accepted = accept_on(listener)).is_open(); }));
+  accepted.reset();
   const auto answers = [&] { return connect_from(neighbour, ip("10.1.0.11"), kPort).error == 0; };
   EXPECT_TRUE(wait_until(answers));
   EXPECT_GT(runtimes.front()->measure().at(spec.key).sent, 0);
