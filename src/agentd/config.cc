@@ -66,8 +66,9 @@ Result<std::optional<Bytes>> optional_bytes(const Settings& settings, std::strin
 using RuntimeTypes = std::vector<model::RuntimeType>;
 
 constexpr std::array kOffered{model::RuntimeType::Runc,    model::RuntimeType::Crun,
-                              model::RuntimeType::Process, model::RuntimeType::Rootfs,
-                              model::RuntimeType::Boot,    model::RuntimeType::Firmware};
+                              model::RuntimeType::Process, model::RuntimeType::Vm,
+                              model::RuntimeType::Rootfs,  model::RuntimeType::Boot,
+                              model::RuntimeType::Firmware};
 
 std::string offered_names() {
   std::vector<std::string_view> names;

@@ -25,6 +25,7 @@ std::vector<model::RuntimeType> runtime_types(const Config& config) {
     if (is_installed(model::to_string(type))) types.push_back(type);
   }
   types.push_back(model::RuntimeType::Process);
+  if (is_installed(runtime::kEmulator)) types.push_back(model::RuntimeType::Vm);
   return types;
 }
 

@@ -20,6 +20,24 @@ bool has_nothing_to_boot(const model::Image& image) {
   return vm != nullptr && vm->kernel.empty() && vm->disk.empty();
 }
 
+bool is_vm(const model::Image& image) { return std::holds_alternative<model::VmImage>(image.form); }
+
+bool is_checked_by_exec(const model::Item& item) {
+  return item.health && std::holds_alternative<model::ExecCheck>(item.health->probe);
+}
+
+void remark_what_machines_lack(const model::Item& item, std::vector<Remark>& remarks) {
+  if (std::ranges::none_of(item.images, is_vm)) return;
+  if (is_checked_by_exec(item)) {
+    remarks.push_back({Level::Warning, "spec.health.exec",
+                       "no program can be run inside of a virtual machine: use tcp or http"});
+  }
+  if (item.quotas.state) {
+    remarks.push_back({Level::Warning, "spec.quotas.state",
+                       "a virtual machine has no state that travels, only storage"});
+  }
+}
+
 std::string names_of(const std::vector<model::RuntimeType>& types) {
   std::vector<std::string_view> names;
   for (const auto type : types) names.push_back(model::to_string(type));
@@ -86,6 +104,7 @@ std::vector<Remark> remarks_on(const model::Item& item) {
                                    "can)",
                                    names_of(types), names_of(runtime_types_of(image.form)))});
   }
+  remark_what_machines_lack(item, remarks);
   return remarks;
 }
 

@@ -24,10 +24,12 @@ void describe(V& v, T& image) {
 template <class V, Is<model::VmImage> T>
 void describe(V& v, T& image) {
   auto& [kernel, initrd, disk, cmdline] = image;
-  v.field("kernel", kernel, "path of the kernel");
-  v.field("initrd", initrd, "path of the initial ram disk");
-  v.field("disk", disk, "path of the disk image");
-  v.field("cmdline", cmdline, "command line of the kernel");
+  v.field("kernel", kernel, "path of the kernel, in the node's images.dir; @sha256:... pins it");
+  v.field("initrd", initrd, "path of the initial ram disk of the kernel");
+  v.field(
+      "disk", disk,
+      "path of the disk image, raw or qcow2; it is never written, each instance has an overlay");
+  v.field("cmdline", cmdline, "more for the kernel's command line; the last word is here");
 }
 
 template <class V, Is<model::RootfsImage> T>
@@ -61,7 +63,9 @@ void describe(V& v, T& image) {
                                    "@sha256:..."},
            Option<model::CommandImage>{"command", "program on the node and its arguments"},
            Option<model::WasmImage>{"wasm", "a WebAssembly module"},
-           Option<model::VmImage>{"vm", "a virtual machine"},
+           Option<model::VmImage>{"vm",
+                                  "a virtual machine; quotas.ram is its memory (128Mi without), "
+                                  "quotas.cpu its processors, quotas.storage a disk for data"},
            Option<model::RootfsImage>{"rootfs", "a root file system"},
            Option<model::BootImage>{"boot", "a boot partition"},
            Option<model::FirmwareImage>{"firmware", "firmware, by the commands that handle it"});

@@ -15,6 +15,7 @@
 #include <utility>
 
 #include "network/announcement.h"
+#include "network/guest_device.h"
 #include "network/names.h"
 #include "network/uplink.h"
 #include "runtime/command.h"
@@ -26,6 +27,7 @@ namespace {
 
 namespace fs = std::filesystem;
 using runtime::JoinedNetwork;
+using runtime::kInstanceDevice;
 using runtime::shim::Fd;
 using shell::LogLevel;
 
@@ -33,7 +35,6 @@ constexpr std::uint32_t kTunnelOverhead = 50;  // what VXLAN adds to a packet
 constexpr Duration kPatience = 5s;             // of an instance whose network is not known yet
 constexpr int kRetryMs = 2'000;
 constexpr int kLookMs = 10'000;  // how often it is looked whether our address has changed
-constexpr char kInstanceDevice[] = "eth0";
 
 struct Setting {
   const char* name;
@@ -125,6 +126,11 @@ const model::ProviderNetwork* network_of(const std::optional<model::NodeNetwork>
 
 auto network_failed(std::string message) {
   return tl::unexpected(model::Problem{"NetworkFailed", std::move(message)});
+}
+
+Result<void> plug_in_guest(const std::string& instance_namespace, std::uint32_t mtu) {
+  const NetworkNamespace inside = TRY(NetworkNamespace::open(instance_namespace));
+  return ensure_guest_device(inside, mtu);
 }
 
 std::string message_of(const Result<void>& result) { return result ? "" : result.error().message; }
@@ -403,6 +409,16 @@ void HostNetwork::keep() {
 
 tl::expected<JoinedNetwork, model::Problem> HostNetwork::attach(
     const model::InstanceKey& key, const model::InstanceNetwork& network) {
+  return attach(key, network, Speaker::Programs);
+}
+
+tl::expected<JoinedNetwork, model::Problem> HostNetwork::attach_guest(
+    const model::InstanceKey& key, const model::InstanceNetwork& network) {
+  return attach(key, network, Speaker::Guest);
+}
+
+tl::expected<JoinedNetwork, model::Problem> HostNetwork::attach(
+    const model::InstanceKey& key, const model::InstanceNetwork& network, Speaker speaker) {
   {
     std::unique_lock lock(told_mutex_);
     changed_.wait_for(lock, kPatience, [&] { return stopping_ || is_told_of(network.owner); });
@@ -421,14 +437,27 @@ tl::expected<JoinedNetwork, model::Problem> HostNetwork::attach(
   }
   if (!problems_.firewall.empty()) return network_failed("the firewall: " + problems_.firewall);
   const std::string name = instance_namespace(tag_, key);
-  const auto joined = join(name, key, network, *in);
+  auto joined = prepare_for(speaker, name);
+  if (joined) joined = join(name, key, network, *in);
+  if (joined && speaker == Speaker::Guest) joined = plug_in_guest(name, parts_.mtu);
   if (!joined) {
     take_away(name);
     return network_failed(joined.error().message);
   }
   return JoinedNetwork{.network_namespace = NetworkNamespace::path_of(name),
                        .address = network.address,
-                       .name_server = in->node_address};
+                       .prefix = in->subnet.prefix,
+                       .name_server = in->node_address,
+                       .mac = to_string(mac_of_instance(network.address)),
+                       .mtu = parts_.mtu};
+}
+
+// What one speaker has left would take the frames from the other: it begins anew.
+Result<void> HostNetwork::prepare_for(Speaker speaker, const std::string& instance_namespace) {
+  const auto inside = NetworkNamespace::open(instance_namespace);
+  if (!inside || speaker == Speaker::Guest) return {};
+  if (TRY(has_guest_device(*inside))) take_away(instance_namespace);
+  return {};
 }
 
 Result<void> HostNetwork::join(const std::string& name, const model::InstanceKey& key,

@@ -54,6 +54,8 @@ class HostNetwork final : public runtime::InstanceNetworks {
 
   tl::expected<runtime::JoinedNetwork, model::Problem> attach(
       const model::InstanceKey& key, const model::InstanceNetwork& network) override;
+  tl::expected<runtime::JoinedNetwork, model::Problem> attach_guest(
+      const model::InstanceKey& key, const model::InstanceNetwork& network) override;
   void release(const model::InstanceKey& key) override;
 
   // A TCP socket that stands beside the instances, at their router; -1 and errno if there is none.
@@ -85,6 +87,13 @@ class HostNetwork final : public runtime::InstanceNetworks {
 
   HostNetwork(Config config, std::string tag, Parts parts);
 
+  // Who speaks at an instance's address: programs in its namespace, or a guest with a network stack
+  // of its own.
+  enum class Speaker { Programs, Guest };
+
+  tl::expected<runtime::JoinedNetwork, model::Problem> attach(const model::InstanceKey& key,
+                                                              const model::InstanceNetwork& network,
+                                                              Speaker speaker);
   bool is_told_of(const model::OwnerId& owner) const;  // with its mutex held
   bool is_stopping() const;
 
@@ -97,6 +106,7 @@ class HostNetwork final : public runtime::InstanceNetworks {
   Result<void> remove_others();
   Result<void> ensure_firewall();
   Result<void> ensure_address();
+  Result<void> prepare_for(Speaker speaker, const std::string& instance_namespace);
   Result<void> join(const std::string& name, const model::InstanceKey& key,
                     const model::InstanceNetwork& network, const model::ProviderNetwork& in);
   void take_away(const std::string& instance_namespace);

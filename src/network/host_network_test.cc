@@ -12,6 +12,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <chrono>
 #include <fstream>
 #include <thread>
@@ -19,6 +20,7 @@
 #include "network/names.h"
 #include "runtime/command.h"
 #include "runtime/run_directory.h"
+#include "runtime/runtimes.h"
 
 // With real namespaces, bridges, tunnels, nftables and dnsmasq: hosts are network namespaces on one
 // wire, instances are namespaces without a container.
@@ -109,6 +111,15 @@ bool passes(const Fd& from, const Fd& to) {
   char byte = 0;
   return ::poll(&source, 1, 10'000) == 1 && ::recv(to.get(), &byte, 1, 0) == 1;
 }
+
+class Ended : public runtime::RunListener {
+ public:
+  void exited(const model::InstanceKey&, const model::RunId&, std::int32_t,
+              const model::Problem&) override {
+    is_told = true;
+  }
+  std::atomic<bool> is_told = false;
+};
 
 // An agent on a host, as far as its network goes.
 struct Agent {
@@ -295,6 +306,52 @@ TEST_F(Networks, AgentsOnOneMachineReachEachOther) {
   const NetworkNamespace db = join(b, "db", "acme", "10.1.0.12");
   const Fd listener = listen_in(web, kPort);
   EXPECT_EQ(connect_from(db, ip("10.1.0.11"), kPort).error, 0);
+}
+
+// A real machine with a guest of its own, and a neighbour on another host.
+TEST_F(Networks, AGuestSpeaksAtTheAddressOfItsInstance) {
+  if (runtime::find_program(runtime::kEmulator).empty()) GTEST_SKIP() << "qemu is not installed";
+  const auto made = runtime::run_command(
+      {BERTH_SOURCE_DIR "/tools/make_vm_guest.sh", (directory_ / "guest").string()}, 5min);
+  if (!made || made->code != 0) GTEST_SKIP() << (made ? made->output : made.error().message);
+  Agent& a = add_agent("a", add_host(1), address_of_host(1));
+  Agent& b = add_agent("b", add_host(2), address_of_host(2));
+  a.network->apply(
+      {.networks = {network_of("acme", 1, 1, {address_of_host(2)})}, .names = {}, .flows = {}});
+  b.network->apply(
+      {.networks = {network_of("acme", 1, 2, {address_of_host(1)})}, .names = {}, .flows = {}});
+  const NetworkNamespace neighbour = join(b, "neighbour", "acme", "10.1.0.12");
+  const Fd listener = listen_in(neighbour, kPort);
+
+  model::InstanceSpec spec;
+  spec.key = {model::ItemId("guest"), model::SubjectId("car"), 0};
+  spec.item.id = spec.key.item;
+  spec.item.images.push_back(
+      {.form = model::VmImage{
+           .kernel = "vmlinuz", .initrd = "initrd", .disk = "", .cmdline = "quiet"}});
+  // It talks to its neighbour until that hangs up, then answers whoever comes.
+  spec.item.args = {"-c",
+                    fmt::format("echo x | nc 10.1.0.12 {0}; exec httpd -f -p {0} -h /", kPort)};
+  spec.uid = spec.gid = 41'000;
+  spec.network = model::InstanceNetwork{model::OwnerId("acme"), ip("10.1.0.11")};
+  Ended ended;
+  const auto runtimes = runtime::make_runtimes({.state_dir = a.state_dir,
+                                                .agent_id = "a",
+                                                .shim = fs::path(BERTH_BIN_DIR) / "berth-shim",
+                                                .image_dir = directory_ / "guest",
+                                                .networks = a.network.get()},
+                                               {model::RuntimeType::Vm}, ended);
+  const auto started = runtimes.front()->start(spec, {});
+  ASSERT_TRUE(started) << started.error().message;
+
+  Fd accepted;
+  ASSERT_TRUE(wait_until([&] { return (accepted = accept_on(listener)).is_open(); }));
+  accepted.reset();
+  const auto answers = [&] { return connect_from(neighbour, ip("10.1.0.11"), kPort).error == 0; };
+  EXPECT_TRUE(wait_until(answers));
+  EXPECT_GT(runtimes.front()->measure().at(spec.key).sent, 0);
+  runtimes.front()->stop(spec.key, {}, 0s);
+  EXPECT_TRUE(wait_until([&] { return ended.is_told.load(); }));
 }
 
 // One instance of acme on a, one of other on b; both nodes have both networks.

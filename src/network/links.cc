@@ -199,6 +199,12 @@ Result<void> Links::set_master(int link, int master) {
   return netlink_.tell(message);
 }
 
+Result<void> Links::set_mtu(int link, std::uint32_t mtu) {
+  Message message(RTM_NEWLINK, 0, link_header(link));
+  message.number(IFLA_MTU, mtu);
+  return netlink_.tell(message);
+}
+
 Result<void> Links::set_alias(int link, const std::string& alias) {
   Message message(RTM_NEWLINK, 0, link_header(link));
   message.bytes(IFLA_IFALIAS, alias.substr(0, IFALIASZ - 1));

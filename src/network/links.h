@@ -84,6 +84,7 @@ class Links {
   Result<void> remove(const std::string& name);  // well if there is none
   Result<void> set_up(int link);
   Result<void> set_master(int link, int master);
+  Result<void> set_mtu(int link, std::uint32_t mtu);
   Result<void> set_alias(int link, const std::string& alias);
 
   // The only address of the link.

@@ -61,6 +61,8 @@ MacAddress mac_of_instance(model::Ipv4 address) { return mac_of(0xbe, address); 
 
 MacAddress mac_of_bridge(model::Ipv4 node_address) { return mac_of(0xbf, node_address); }
 
+std::string to_string(const MacAddress& mac) { return fmt::format("{:02x}", fmt::join(mac, ":")); }
+
 std::uint32_t first_pair(const std::string& tag, std::uint32_t pairs) {
   return pairs == 0 ? 0 : short_hash_of(tag) % pairs;
 }

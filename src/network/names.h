@@ -35,6 +35,7 @@ std::string instance_device(const std::string& instance_namespace);
 // The same wherever an instance runs: who knows it need not ask again when it has moved.
 MacAddress mac_of_instance(model::Ipv4 address);
 MacAddress mac_of_bridge(model::Ipv4 node_address);
+std::string to_string(const MacAddress& mac);  // "02:be:0a:80:00:07"
 
 // Where each agent looks first for a free pair of addresses, among `pairs`.
 std::uint32_t first_pair(const std::string& tag, std::uint32_t pairs);

@@ -44,6 +44,7 @@ TEST(NetworkNames, InstancesHaveDevicesOfTheirOwn) {
 TEST(NetworkNames, AnInstanceKeepsItsHardwareAddressWhereverItRuns) {
   const MacAddress expected{0x02, 0xbe, 10, 128, 0, 7};
   EXPECT_EQ(mac_of_instance(*model::parse_ipv4("10.128.0.7")), expected);
+  EXPECT_EQ(to_string(expected), "02:be:0a:80:00:07");
   EXPECT_NE(mac_of_bridge(*model::parse_ipv4("10.128.0.7")), expected);
 }
 

@@ -4,6 +4,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -130,6 +131,13 @@ std::string find_program(const std::string& name) {
     rest.remove_prefix(end == std::string_view::npos ? rest.size() : end + 1);
   }
   return "";
+}
+
+std::string identity_of(const std::string& file) {
+  struct stat now {};
+  if (::stat(file.c_str(), &now) != 0) return "";
+  return fmt::format("{} {} {} {}.{}", file, now.st_ino, now.st_size, now.st_mtim.tv_sec,
+                     now.st_mtim.tv_nsec);
 }
 
 }  // namespace berth::runtime

@@ -36,4 +36,7 @@ std::string last_words(std::string_view output);
 // The program's full path, looked up in PATH and where administrators' programs are; empty: none.
 std::string find_program(const std::string& name);
 
+// What changes when another file comes in its place, or its content changes; "" if there is none.
+std::string identity_of(const std::string& file);
+
 }  // namespace berth::runtime

@@ -29,6 +29,10 @@ struct RuntimeUnderTest {
   // An instance that runs a script of the shell, and one that cannot be started.
   model::InstanceSpec (*script)(const std::string& text) = nullptr;
   model::InstanceSpec (*broken)() = nullptr;
+  std::string broken_reason = "StartFailed";
+  // A guest that is a machine of its own: nothing can be run beside it, its users are not those of
+  // this machine, its console is one stream, its storage is a disk, and it has no state.
+  bool is_machine = false;
 };
 
 std::ostream& operator<<(std::ostream& out, const RuntimeUnderTest& runtime);
@@ -57,7 +61,7 @@ class Ends : public RunListener {
 };
 
 // Long enough for the slowest machine; nobody waits that long when all is well.
-inline constexpr std::chrono::seconds kPatience{30};
+inline constexpr std::chrono::seconds kPatience{60};
 
 bool eventually(const std::function<bool()>& condition);
 
@@ -86,7 +90,8 @@ class RuntimeTest : public testing::Test {
   void wait_for_output(const model::InstanceSpec& spec, const std::string& line);
   std::optional<std::chrono::microseconds> cpu_time(const model::InstanceSpec& spec);
 
-  // Lets an instance go on that waits for the file "go" in its storage.
+  // Lets an instance go on that waits for the file "go" in its storage; one whose storage is a disk
+  // finds the word at its very beginning, where file systems have nothing.
   void let_go(const model::InstanceSpec& spec);
   std::filesystem::path run_directory(const model::InstanceSpec& spec, std::uint32_t attempt = 0);
 
@@ -112,6 +117,9 @@ class RuntimeConformance : public RuntimeTest,
   void SetUp() override;
   void restart_agent() { open(GetParam().type); }
   model::InstanceSpec script(const std::string& text) { return GetParam().script(text); }
+  // The same, with storage.
+  model::InstanceSpec storing_script(const std::string& text);
+  std::string until_go() const;
 };
 
 }  // namespace berth::runtime

@@ -136,7 +136,13 @@ std::optional<std::chrono::microseconds> RuntimeTest::cpu_time(const model::Inst
 }
 
 void RuntimeTest::let_go(const model::InstanceSpec& spec) {
-  std::ofstream(config_.state_dir / "storage" / file_name_of(spec.key) / "go").put('\n');
+  const auto storage = config_.state_dir / "storage" / file_name_of(spec.key);
+  const auto disk = storage / "storage.img";
+  if (!std::filesystem::exists(disk)) {
+    std::ofstream(storage / "go").put('\n');
+  } else {
+    std::fstream(disk, std::ios::in | std::ios::out | std::ios::binary) << "go\n";
+  }
 }
 
 std::filesystem::path RuntimeTest::run_directory(const model::InstanceSpec& spec,
@@ -181,13 +187,27 @@ void RuntimeConformance::SetUp() {
   open(GetParam().type);
 }
 
+model::InstanceSpec RuntimeConformance::storing_script(const std::string& text) {
+  auto spec = script(text);
+  spec.item.quotas.storage = Bytes(4 << 20);
+  return spec;
+}
+
+std::string RuntimeConformance::until_go() const {
+  const std::string gone =
+      GetParam().is_machine ? "dd if=$BERTH_STORAGE_DISK iflag=direct bs=512 count=1 2>/dev/null "
+                              "| grep -q ^go"
+                            : "[ -e $BERTH_STORAGE/go ]";
+  return "until " + gone + "; do sleep 0.05; done; ";
+}
+
 namespace {
 
 using testing::Contains;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-const std::string kUntilGo = "while [ ! -e $BERTH_STORAGE/go ]; do sleep 0.05; done; ";
+constexpr char kNothingBeside[] = "nothing can be run beside a machine";
 const std::string kForEver = "echo ready; while :; do sleep 0.05; done";
 
 model::FoundRun found(const model::InstanceSpec& spec, const model::RunId& run) {
@@ -201,6 +221,18 @@ bool is_running(pid_t pid) {
   std::getline(stat, text);
   const std::size_t name = text.rfind(") ");
   return name != std::string::npos && text[name + 2] != 'Z' && text[name + 2] != 'X';
+}
+
+// Its users and groups, as the kernel says them.
+std::vector<std::string> identity_of_process(pid_t pid) {
+  std::ifstream status("/proc/" + std::to_string(pid) + "/status");
+  std::vector<std::string> lines;
+  for (std::string line; std::getline(status, line);) {
+    for (const char* name : {"Uid:", "Gid:", "Groups:"}) {
+      if (line.starts_with(name)) lines.push_back(line);
+    }
+  }
+  return lines;
 }
 
 TEST_P(RuntimeConformance, IsReadyOnceProbed) {
@@ -291,7 +323,7 @@ TEST_P(RuntimeConformance, FindsAgainWhatItStartedInAnEarlierLife) {
 }
 
 TEST_P(RuntimeConformance, TellsOnceOfAnEndThatNobodySaw) {
-  const auto spec = script(kUntilGo + "exit 5");
+  const auto spec = storing_script(until_go() + "exit 5");
   start(spec);
   close();
   let_go(spec);
@@ -347,7 +379,7 @@ TEST_P(RuntimeConformance, AStartThatFailsIsAProblemNotAnEnd) {
   const auto spec = GetParam().broken();
   const auto started = runtime().start(spec, run(0));
   ASSERT_FALSE(started);
-  EXPECT_EQ(started.error().reason, "StartFailed");
+  EXPECT_EQ(started.error().reason, GetParam().broken_reason);
   EXPECT_THAT(started.error().message, HasSubstr("no such file"));
   EXPECT_TRUE(list().empty());
   EXPECT_EQ(ends().count(), 0U);
@@ -369,33 +401,57 @@ TEST_P(RuntimeConformance, KeepsBothStreamsOverTheRunsOfAnInstance) {
   const auto spec = script("echo one; echo two >&2; printf three");
   start(spec, 0);
   EXPECT_EQ(wait_for_exit(spec, 0), 0);
-  EXPECT_THAT(output(spec), testing::UnorderedElementsAre("O:one", "E:two", "O:three"));
+  const char* second = GetParam().is_machine ? "O:two" : "E:two";
+  EXPECT_THAT(output(spec), testing::UnorderedElementsAre("O:one", second, "O:three"));
   start(spec, 1);
   EXPECT_EQ(wait_for_exit(spec, 1), 0);
   EXPECT_EQ(output(spec).size(), 6U);
 }
 
 TEST_P(RuntimeConformance, AnInstanceKnowsWhoItIsAndHasItsPlaces) {
-  auto spec = script(
+  auto spec = storing_script(
       "echo $BERTH_ITEM $BERTH_SUBJECT $BERTH_INSTANCE $BERTH_NODE $COLOUR; "
-      "echo kept > $BERTH_STORAGE/file && cat $BERTH_STORAGE/file; "
-      "echo state > $BERTH_STATE/file && cat $BERTH_STATE/file; touch /tmp/$BERTH_NODE.x && rm "
+      "echo kept > $BERTH_STORAGE/file && cat $BERTH_STORAGE/file; touch /tmp/$BERTH_NODE.x && rm "
       "/tmp/$BERTH_NODE.x && echo tmp");
   spec.item.env["COLOUR"] = "deep red";
   start(spec);
   EXPECT_EQ(wait_for_exit(spec), 0);
-  EXPECT_THAT(output(spec), ElementsAre("O:item subject 0 " + config_.agent_id + " deep red",
-                                        "O:kept", "O:state", "O:tmp"));
+  EXPECT_THAT(output(spec),
+              ElementsAre("O:item subject 0 " + config_.agent_id + " deep red", "O:kept", "O:tmp"));
 }
 
+TEST_P(RuntimeConformance, StorageIsKeptOverTheRunsOfAnInstance) {
+  const auto spec = storing_script("cat $BERTH_STORAGE/file; echo kept > $BERTH_STORAGE/file");
+  start(spec, 0);
+  EXPECT_EQ(wait_for_exit(spec, 0), 0);
+  start(spec, 1);
+  EXPECT_EQ(wait_for_exit(spec, 1), 0);
+  EXPECT_THAT(output(spec), Contains("O:kept"));
+}
+
+TEST_P(RuntimeConformance, AnInstanceHasAPlaceForItsState) {
+  const auto spec = script("echo state > $BERTH_STATE/file && cat $BERTH_STATE/file");
+  if (GetParam().is_machine) GTEST_SKIP() << "a disk cannot be copied while it is written to";
+  start(spec);
+  EXPECT_EQ(wait_for_exit(spec), 0);
+  EXPECT_THAT(output(spec), ElementsAre("O:state"));
+}
+
+// What it sees of itself is said by the machine that it runs on.
 TEST_P(RuntimeConformance, RunsAsTheUserOfTheInstance) {
   if (::geteuid() != 0) GTEST_SKIP() << "only root can run instances as somebody else";
-  auto spec = script("echo $(id -u):$(id -g):$(id -G); touch $BERTH_STORAGE/mine && echo mine");
+  auto spec = storing_script("echo ready; touch $BERTH_STORAGE/mine && echo mine; " + until_go());
   spec.uid = 41'000;
   spec.gid = 42'000;
   start(spec);
+  wait_for_output(spec, "O:mine");
+  const auto program = RunDirectory(run_directory(spec)).pid(shim::kPidFile);
+  ASSERT_TRUE(program);
+  EXPECT_THAT(identity_of_process(*program),
+              ElementsAre("Uid:\t41000\t41000\t41000\t41000", "Gid:\t42000\t42000\t42000\t42000",
+                          "Groups:\t42000 "));
+  let_go(spec);
   EXPECT_EQ(wait_for_exit(spec), 0);
-  EXPECT_THAT(output(spec), ElementsAre("O:41000:42000:42000", "O:mine"));
 }
 
 TEST_P(RuntimeConformance, MeasuresWhatItUses) {
@@ -458,6 +514,7 @@ TEST_P(RuntimeConformance, PausingWhatDoesNotRunIsAnError) {
 }
 
 TEST_P(RuntimeConformance, RunsAProgramBesideTheInstance) {
+  if (GetParam().is_machine) GTEST_SKIP() << kNothingBeside;
   auto spec = script(kForEver);
   spec.item.env["COLOUR"] = "blue";
   start(spec);
@@ -469,8 +526,19 @@ TEST_P(RuntimeConformance, RunsAProgramBesideTheInstance) {
   EXPECT_EQ(result.code, 3);
 }
 
+TEST_P(RuntimeConformance, WhoCannotRunProgramsBesideTheInstanceSaysSo) {
+  if (!GetParam().is_machine) GTEST_SKIP() << "this one can";
+  const auto spec = script(kForEver);
+  start(spec);
+  const auto session = runtime().exec(spec.key, {.command = {"/bin/true"}}, {});
+  ASSERT_FALSE(session);
+  EXPECT_EQ(session.error().code, Code::InvalidInput);
+  EXPECT_THAT(session.error().message, HasSubstr("log"));
+}
+
 // runc sets the size when the program runs already, as if somebody had resized the window.
 TEST_P(RuntimeConformance, AProgramBesideTheInstanceCanHaveATerminal) {
+  if (GetParam().is_machine) GTEST_SKIP() << kNothingBeside;
   const auto spec = script(kForEver);
   start(spec);
   const std::string wait_for_size =
@@ -491,6 +559,7 @@ TEST_P(RuntimeConformance, NobodyCanRunAnythingBesideWhatDoesNotRun) {
 }
 
 TEST_P(RuntimeConformance, ClosingASessionKillsItsProgram) {
+  if (GetParam().is_machine) GTEST_SKIP() << kNothingBeside;
   const auto spec = script(kForEver);
   start(spec);
   const auto is_there = [&] {

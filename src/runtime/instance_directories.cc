@@ -112,6 +112,15 @@ Result<void> erase_instance_directories(const std::filesystem::path& state_dir,
   return {};
 }
 
+std::string host_name_of(const model::InstanceKey& key) {
+  std::string name = fmt::format("{}-{}", key.item.value(), key.index);
+  for (char& c : name) {
+    const bool fits = (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z');
+    if (!fits) c = '-';
+  }
+  return name.substr(name.size() > 63 ? name.size() - 63 : 0);
+}
+
 std::map<std::string, std::string> variables_of(const model::InstanceSpec& spec,
                                                 const std::string& node) {
   std::map<std::string, std::string> variables = spec.item.env;

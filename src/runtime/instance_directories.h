@@ -36,6 +36,9 @@ std::optional<shim::User> user_of(const model::InstanceSpec& spec);
 
 bool is_root();
 
+// A name for the machine that an instance believes to be on.
+std::string host_name_of(const model::InstanceKey& key);
+
 // The item's variables, and those that tell an instance who it is.
 std::map<std::string, std::string> variables_of(const model::InstanceSpec& spec,
                                                 const std::string& node);

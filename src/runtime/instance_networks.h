@@ -1,6 +1,8 @@
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
+#include <string>
 #include <tl/expected.hpp>
 
 #include "model/ids.h"
@@ -9,11 +11,19 @@
 
 namespace berth::runtime {
 
+// The device of an instance in its namespace.
+inline constexpr char kInstanceDevice[] = "eth0";
+// For guests: a tap, out of which comes all that comes to the instance's device, and the reverse.
+inline constexpr char kGuestDevice[] = "tap0";
+
 // What an instance gets of its owner's network on this machine.
 struct JoinedNetwork {
   std::filesystem::path network_namespace;  // to be entered by what runs
   model::Ipv4 address;
-  model::Ipv4 name_server;
+  std::uint8_t prefix = 0;
+  model::Ipv4 name_server;  // the gateway, too
+  std::string mac;          // of the device: "be:..."
+  std::uint32_t mtu = 1500;
 };
 
 // Gives instances a network of their own. Blocks for milliseconds; safe to call from several
@@ -25,6 +35,11 @@ class InstanceNetworks {
   // Finds what an earlier run, or an earlier life of the agent, has left, or makes it. The
   // problem's reason is NetworkFailed.
   virtual tl::expected<JoinedNetwork, model::Problem> attach(
+      const model::InstanceKey& key, const model::InstanceNetwork& network) = 0;
+
+  // As before, for a guest that has a network stack of its own: it speaks at the instance's
+  // address, through a device in the namespace.
+  virtual tl::expected<JoinedNetwork, model::Problem> attach_guest(
       const model::InstanceKey& key, const model::InstanceNetwork& network) = 0;
 
   // Takes it away, unless a run of the instance lives.

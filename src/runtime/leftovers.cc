@@ -2,9 +2,12 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <poll.h>
 #include <signal.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <string>
 #include <string_view>
 
@@ -22,6 +25,14 @@ bool is_marked(pid_t pid, const std::string& mark) {
   return environment && ('\0' + *environment).find('\0' + mark + '\0') != std::string::npos;
 }
 
+// A process that was killed takes a moment to leave.
+void remove_when_empty(const std::string& cgroup_file) {
+  const std::string group = cgroup_file.substr(0, cgroup_file.rfind('/'));
+  for (int i = 0; i < 100 && ::rmdir(group.c_str()) != 0 && errno == EBUSY; ++i) {
+    ::poll(nullptr, 0, 10);
+  }
+}
+
 }  // namespace
 
 void end_leftovers(const shim::Launch& launch) {
@@ -37,6 +48,7 @@ void end_leftovers(const shim::Launch& launch) {
   for (const ProcessFigures& process : read_processes()) {
     if (is_marked(process.pid, *mark)) ::kill(process.pid, SIGKILL);
   }
+  for (const std::string& file : launch.cgroup_files) remove_when_empty(file);
 }
 
 }  // namespace berth::runtime

@@ -79,12 +79,12 @@ NetworkCounters count_machine_network() {
              [&](const std::string& interface) { return !has_hardware || is_hardware(interface); });
 }
 
-std::optional<NetworkCounters> count_network_of(pid_t process) {
+std::optional<NetworkCounters> count_network_of(pid_t process, std::string_view interface) {
   if (process <= 0) return std::nullopt;
   const std::string theirs = network_of(std::to_string(process));
   if (theirs.empty() || theirs == network_of("self")) return std::nullopt;
   const auto all = read_counters(fmt::format("/proc/{}/net/dev", process));
-  return sum(all, [](const std::string&) { return true; });
+  return sum(all, [&](const std::string& one) { return interface.empty() || one == interface; });
 }
 
 }  // namespace berth::runtime

@@ -25,6 +25,7 @@ std::map<std::string, NetworkCounters> parse_network_counters(std::string_view t
 NetworkCounters count_machine_network();
 
 // What has come to and gone from a process that has a network of its own; nullopt: it shares ours.
-std::optional<NetworkCounters> count_network_of(pid_t process);
+// Over one interface, or over all but loopback.
+std::optional<NetworkCounters> count_network_of(pid_t process, std::string_view interface = {});
 
 }  // namespace berth::runtime

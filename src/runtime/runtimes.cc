@@ -5,6 +5,7 @@
 #include "runtime/component/component_runtime.h"
 #include "runtime/container/container_runtime.h"
 #include "runtime/process/process_runtime.h"
+#include "runtime/vm/vm_runtime.h"
 
 namespace berth::runtime {
 namespace {
@@ -37,6 +38,9 @@ std::vector<std::unique_ptr<Runtime>> make_runtimes(const MachineConfig& config,
       case model::RuntimeType::Runc:
       case model::RuntimeType::Crun:
         runtimes.push_back(std::make_unique<ContainerRuntime>(machine, type, listener));
+        break;
+      case model::RuntimeType::Vm:
+        runtimes.push_back(std::make_unique<VmRuntime>(machine, listener));
         break;
       case model::RuntimeType::Rootfs:
       case model::RuntimeType::Boot:

@@ -45,6 +45,9 @@ struct MachineConfig {
   bool has_quotas = false;               // the file system holds storage and state to their quotas
 };
 
+// The program that runs virtual machines.
+inline constexpr char kEmulator[] = "qemu-system-x86_64";
+
 // One of each type, in this order; its id is the name of the type. Types that have no runtime here
 // yet are left out.
 std::vector<std::unique_ptr<Runtime>> make_runtimes(const MachineConfig& config,

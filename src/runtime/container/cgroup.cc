@@ -1,12 +1,17 @@
 #include "runtime/container/cgroup.h"
 
 #include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
+#include <cstring>
 #include <filesystem>
 #include <string_view>
 
+#include "runtime/run_directory.h"
 #include "runtime/shim/files.h"
 #include "runtime/shim/launch.h"
 
@@ -59,7 +64,85 @@ std::optional<Bytes> ram_of(const std::string& cgroup) {
   return Bytes(static_cast<std::int64_t>(*used - std::min(*used, idle.value_or(0))));
 }
 
+// --- Making one ----------------------------------------------------------------------------------
+
+constexpr int kPeriodUs = 100'000;
+
+Result<void> write_setting(const std::string& file, const std::string& value) {
+  const shim::Fd fd(::open(file.c_str(), O_WRONLY | O_CLOEXEC));
+  if (fd.is_open() && shim::write_all(fd.get(), value)) return {};
+  return Error{Code::Unavailable,
+               fmt::format("cannot write {} to {}: {}", value, file, std::strerror(errno))};
+}
+
+// Each of the directories on the way to "/berth/agent/name", below the hierarchy's top.
+std::vector<std::string> steps_to(const std::string& cgroup) {
+  std::vector<std::string> steps;
+  for (std::size_t end = cgroup.find('/', 1); end != std::string::npos;
+       end = cgroup.find('/', end + 1)) {
+    steps.push_back(cgroup.substr(0, end));
+  }
+  steps.push_back(cgroup);
+  return steps;
+}
+
+Result<void> make_directory(const std::string& path) {
+  if (::mkdir(path.c_str(), 0755) == 0 || errno == EEXIST) return {};
+  return Error{Code::Unavailable, fmt::format("cannot make {}: {}", path, std::strerror(errno))};
+}
+
+bool is_unified() { return ::access((kBase + "/cgroup.controllers").c_str(), F_OK) == 0; }
+
+// A group has the controllers that each of its parents passes on.
+Result<std::vector<std::string>> make_in_v2(const std::string& cgroup,
+                                            const ContainerLimits& limits) {
+  std::string parent = kBase;
+  for (const std::string& step : steps_to(cgroup)) {
+    TRY(write_setting(parent + "/cgroup.subtree_control", "+cpu +memory"));
+    parent = kBase + step;
+    TRY(make_directory(parent));
+  }
+  if (limits.cpu_quota_us) {
+    TRY(write_setting(parent + "/cpu.max", fmt::format("{} {}", *limits.cpu_quota_us, kPeriodUs)));
+  }
+  if (limits.memory_bytes) {
+    TRY(write_setting(parent + "/memory.max", std::to_string(*limits.memory_bytes)));
+  }
+  return std::vector{parent + "/cgroup.procs"};
+}
+
+Result<std::string> make_in_v1(const std::string& controller, const std::string& cgroup) {
+  for (const std::string& step : steps_to(cgroup)) {
+    TRY(make_directory(kBase + "/" + controller + step));
+  }
+  return kBase + "/" + controller + cgroup;
+}
+
+Result<std::vector<std::string>> make_in_v1(const std::string& cgroup,
+                                            const ContainerLimits& limits) {
+  std::vector<std::string> files;
+  if (limits.cpu_quota_us) {
+    const std::string group = TRY(make_in_v1("cpu", cgroup));
+    TRY(write_setting(group + "/cpu.cfs_period_us", std::to_string(kPeriodUs)));
+    TRY(write_setting(group + "/cpu.cfs_quota_us", std::to_string(*limits.cpu_quota_us)));
+    files.push_back(group + "/cgroup.procs");
+  }
+  if (limits.memory_bytes) {
+    const std::string group = TRY(make_in_v1("memory", cgroup));
+    TRY(write_setting(group + "/memory.limit_in_bytes", std::to_string(*limits.memory_bytes)));
+    files.push_back(group + "/cgroup.procs");
+  }
+  return files;
+}
+
 }  // namespace
+
+Result<std::vector<std::string>> make_cgroup(const std::string& cgroup,
+                                             const ContainerLimits& limits) {
+  return is_unified() ? make_in_v2(cgroup, limits) : make_in_v1(cgroup, limits);
+}
+
+std::string cgroup_of_agent(const std::string& agent) { return "/berth/" + file_name_of(agent); }
 
 std::vector<std::string> oom_files_of(const std::string& cgroup) {
   return {kBase + cgroup + "/memory.events", kBase + "/memory" + cgroup + "/memory.oom_control"};

@@ -4,16 +4,26 @@
 #include <string>
 #include <vector>
 
+#include "base/result.h"
+#include "runtime/container/bundle.h"
 #include "runtime/runtime.h"
 
 // Control groups, of both versions: a machine has one or the other, or a mixture.
 namespace berth::runtime {
+
+// The group of all that an agent runs; each of its instances has one below.
+std::string cgroup_of_agent(const std::string& agent);
 
 // The files in which the kernel counts the processes that it killed for this group's memory.
 std::vector<std::string> oom_files_of(const std::string& cgroup);
 
 // nullopt: there is no such group.
 std::optional<Consumption> consumption_of(const std::string& cgroup);
+
+// Makes a group with these limits, for what no OCI runtime makes one for; well if it is there. Its
+// "cgroup.procs" files, one for each controller that is needed: who writes itself there is in it.
+Result<std::vector<std::string>> make_cgroup(const std::string& cgroup,
+                                             const ContainerLimits& limits);
 
 // Removes a group that is empty.
 void remove_cgroup(const std::string& cgroup);

@@ -39,28 +39,11 @@ Error not_running(const model::InstanceKey& key) {
   return not_found(fmt::format("{} does not run here", to_string(key)));
 }
 
-// What changes when another program is installed in its place.
-std::string identity_of(const std::string& program) {
-  struct stat file {};
-  if (::stat(program.c_str(), &file) != 0) return "";
-  return fmt::format("{} {} {} {}.{}", program, file.st_ino, file.st_size, file.st_mtim.tv_sec,
-                     file.st_mtim.tv_nsec);
-}
-
 // The names that OCI runtimes take: no percent signs, no commas.
 std::string plain(std::string name) {
   std::replace_if(
       name.begin(), name.end(), [](char c) { return c == '%' || c == ','; }, '+');
   return name;
-}
-
-std::string as_hostname(const model::InstanceKey& key) {
-  std::string name = fmt::format("{}-{}", key.item.value(), key.index);
-  for (char& c : name) {
-    const bool fits = (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z');
-    if (!fits) c = '-';
-  }
-  return name.substr(name.size() > 63 ? name.size() - 63 : 0);
 }
 
 // What is there is left alone. The program is only looked for, never run: any file that can be
@@ -115,7 +98,9 @@ ContainerRuntime::ContainerRuntime(MachineConfig config, model::RuntimeType type
                  .message = "not probed yet"},
       supervisor_({model::RuntimeId{name_}, config_.state_dir, config_.shim}, listener) {}
 
-ContainerRuntime::~ContainerRuntime() { remove_cgroup(cgroup_of_agent()); }  // if nothing runs
+ContainerRuntime::~ContainerRuntime() {
+  remove_cgroup(cgroup_of_agent(config_.agent_id));
+}  // if nothing runs
 
 // --- Readiness -----------------------------------------------------------------------------------
 
@@ -206,7 +191,7 @@ Started<shim::Launch> ContainerRuntime::prepare(const model::InstanceSpec& spec,
       .env = to_environment(variables),
       .directory = image->directory,
       .user = {spec.uid, spec.gid},
-      .hostname = as_hostname(spec.key),
+      .hostname = host_name_of(spec.key),
       .cgroup = cgroup_of(launch.container),
       .mounts = {{directories->storage, "/storage"}, {directories->state, "/state"}},
       .limits = limits_of(spec.item, config_.dmips_per_core)};
@@ -351,12 +336,8 @@ std::string ContainerRuntime::container_name(const model::InstanceKey& key,
   return fmt::format("{}.{}", plain(file_name_of(key)), file_name_of(run));
 }
 
-std::string ContainerRuntime::cgroup_of_agent() const {
-  return "/berth/" + file_name_of(config_.agent_id);
-}
-
 std::string ContainerRuntime::cgroup_of(const std::string& container) const {
-  return cgroup_of_agent() + "/" + container;
+  return cgroup_of_agent(config_.agent_id) + "/" + container;
 }
 
 }  // namespace berth::runtime

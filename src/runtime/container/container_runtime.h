@@ -46,7 +46,6 @@ class ContainerRuntime final : public Runtime {
   std::string try_it(const std::string& program) const;
 
   std::string container_name(const model::InstanceKey& key, const model::RunId& run) const;
-  std::string cgroup_of_agent() const;
   std::string cgroup_of(const std::string& container) const;
 
   const MachineConfig config_;

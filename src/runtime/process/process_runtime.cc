@@ -6,14 +6,13 @@
 
 #include <cerrno>
 #include <cstring>
-#include <set>
 #include <utility>
 
 #include "runtime/exec_session.h"
 #include "runtime/instance_directories.h"
 #include "runtime/leftovers.h"
 #include "runtime/platform.h"
-#include "runtime/process/process_table.h"
+#include "runtime/run_consumption.h"
 
 namespace berth::runtime {
 namespace {
@@ -121,20 +120,7 @@ Result<void> ProcessRuntime::signal_group(const model::InstanceKey& key, int num
 }
 
 std::map<model::InstanceKey, Consumption> ProcessRuntime::measure() {
-  std::map<pid_t, model::InstanceKey> keys;
-  std::set<pid_t> shims;
-  for (const LiveRun& run : supervisor_.live()) {
-    keys.emplace(run.shim, run.record.found.key);
-    shims.insert(run.shim);
-  }
-  std::map<model::InstanceKey, Consumption> measured;
-  if (shims.empty()) return measured;
-  for (const auto& [shim, used] : consumption_below(read_processes(), shims)) {
-    Consumption& sum = measured[keys.at(shim)];
-    sum.cpu_time += used.cpu_time;
-    sum.ram += used.ram;
-  }
-  return measured;
+  return consumption_of(supervisor_.live());
 }
 
 Result<std::unique_ptr<ExecSession>> ProcessRuntime::exec(const model::InstanceKey& key,

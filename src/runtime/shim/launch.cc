@@ -37,6 +37,9 @@ bool take_text(Launch& launch, std::string_view name, std::string_view value) {
   if (name == "arg") return launch.argv.push_back(text), true;
   if (name == "env") return launch.env.push_back(text), true;
   if (name == "oom") return launch.oom_files.push_back(text), true;
+  if (name == "cgroup") return launch.cgroup_files.push_back(text), true;
+  if (name == "network") return launch.network_namespace = text, true;
+  if (name == "machine") return launch.is_machine = true, true;
   if (name == "directory") return launch.directory = text, true;
   if (name == "ociRuntime") return launch.oci_runtime = text, true;
   if (name == "ociRoot") return launch.oci_root = text, true;
@@ -78,6 +81,9 @@ std::string encode(const Launch& launch) {
   put(out, "arg", launch.argv);
   put(out, "env", launch.env);
   put(out, "oom", launch.oom_files);
+  put(out, "cgroup", launch.cgroup_files);
+  put(out, "network", launch.network_namespace);
+  if (launch.is_machine) put(out, "machine", 1);
   put(out, "directory", launch.directory);
   if (launch.user) {
     put(out, "uid", launch.user->uid);

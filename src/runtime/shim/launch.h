@@ -19,6 +19,11 @@ inline constexpr char kLockFile[] = "lock";      // locked by the shim as long a
 inline constexpr char kShimFile[] = "shim";      // the shim's process id
 inline constexpr char kPidFile[] = "pid";        // the program's process id
 inline constexpr char kExitFile[] = "exit";      // how it ended
+// Of a virtual machine, the sockets of its emulator: QMP for the shim, QMP for the agent, and what
+// the guest says of its end.
+inline constexpr char kMonitorFile[] = "monitor";
+inline constexpr char kOrdersFile[] = "orders";
+inline constexpr char kExitPortFile[] = "exit-port";
 
 inline constexpr std::size_t kLaunchBytesMax = 4 << 20;
 
@@ -28,7 +33,8 @@ struct User {
 };
 
 // A program to start and where its output goes. With an `oci_runtime` it is a container, of which
-// the bundle says all the rest.
+// the bundle says all the rest. The emulator of a machine runs in the run's directory, if in no
+// other.
 struct Launch {
   std::vector<std::string> argv;
   std::vector<std::string> env;  // "NAME=value"
@@ -36,6 +42,9 @@ struct Launch {
   std::optional<User> user;      // nullopt: the shim's own
   std::uint64_t open_files = 0;  // limits; 0: as they are
   std::uint64_t data_bytes = 0;
+  std::string network_namespace;          // a path; empty: the shim's own
+  std::vector<std::string> cgroup_files;  // "cgroup.procs" of the groups that it is to be in
+  bool is_machine = false;                // it is the emulator of a virtual machine
 
   std::string oci_runtime;  // the path of runc or crun
   std::string oci_root;     // where it keeps its states

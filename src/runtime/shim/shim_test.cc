@@ -25,6 +25,9 @@ TEST(Launch, IsReadAsItWasWritten) {
                       .user = User{41'000, 42'000},
                       .open_files = 10,
                       .data_bytes = 1ULL << 40,
+                      .network_namespace = "/run/netns/n",
+                      .cgroup_files = {"/c/cgroup.procs", "/d/cgroup.procs"},
+                      .is_machine = true,
                       .oci_runtime = "/usr/sbin/runc",
                       .oci_root = "/root",
                       .container = "c",
@@ -39,6 +42,8 @@ TEST(Launch, IsReadAsItWasWritten) {
   EXPECT_EQ(read->argv, launch.argv);
   EXPECT_EQ(read->user->gid, 42'000U);
   EXPECT_TRUE(read->is_container());
+  EXPECT_EQ(read->cgroup_files, launch.cgroup_files);
+  EXPECT_TRUE(read->is_machine);
 }
 
 TEST(Launch, APartOfItIsNone) {

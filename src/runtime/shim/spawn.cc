@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <grp.h>
 #include <linux/close_range.h>
+#include <sched.h>
 #include <signal.h>
 #include <sys/ioctl.h>
 #include <sys/prctl.h>
@@ -21,7 +22,17 @@ namespace berth::runtime::shim {
 namespace {
 
 // What the child was doing when it failed; its index goes through the pipe.
-enum class Step : int { Descriptors, Session, Limits, User, Directory, Parent, Program };
+enum class Step : int {
+  Descriptors,
+  Session,
+  Limits,
+  Cgroup,
+  Network,
+  User,
+  Directory,
+  Parent,
+  Program
+};
 
 struct Failure {
   Step step;
@@ -33,6 +44,8 @@ const char* name_of(Step step) {
     case Step::Descriptors: return "cannot connect its output";
     case Step::Session: return "cannot make a session";
     case Step::Limits: return "cannot set its limits";
+    case Step::Cgroup: return "cannot join its control group";
+    case Step::Network: return "cannot enter its network";
     case Step::User: return "cannot change to its user";
     case Step::Directory: return "cannot change to its directory";
     case Step::Parent: return "lost its supervisor";
@@ -64,6 +77,16 @@ bool set_limits(const SpawnRequest& request) {
   if (!set_limit(RLIMIT_CORE, 0)) return false;
   if (request.open_files > 0 && !set_limit(RLIMIT_NOFILE, request.open_files)) return false;
   return request.data_bytes == 0 || set_limit(RLIMIT_DATA, request.data_bytes);
+}
+
+bool join_cgroup(const std::string& file) {
+  const int fd = ::open(file.c_str(), O_WRONLY | O_CLOEXEC);
+  return fd >= 0 && ::write(fd, "0", 1) == 1;
+}
+
+bool enter_network(const std::string& path) {
+  const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  return fd >= 0 && ::setns(fd, CLONE_NEWNET) == 0;
 }
 
 bool become(const User& user) {
@@ -101,6 +124,11 @@ Step prepare(const SpawnRequest& request, pid_t parent) {
   if (::setsid() < 0) return Step::Session;
   if (request.has_terminal && ::ioctl(0, TIOCSCTTY, 0) != 0) return Step::Session;
   if (!set_limits(request)) return Step::Limits;
+  for (const std::string& file : request.cgroup_files) {
+    if (!join_cgroup(file)) return Step::Cgroup;
+  }
+  const std::string& network = request.network_namespace;
+  if (!network.empty() && !enter_network(network)) return Step::Network;
   // As root, so that its directory may lie where its user cannot pass.
   if (!request.directory.empty() && ::chdir(request.directory.c_str()) != 0) return Step::Directory;
   if (request.user && !become(*request.user)) return Step::User;

@@ -23,6 +23,8 @@ struct SpawnRequest {
   std::optional<User> user = {};
   std::uint64_t open_files = 0;
   std::uint64_t data_bytes = 0;
+  std::string network_namespace = {};
+  std::vector<std::string> cgroup_files = {};
   bool has_terminal = false;      // the input is a terminal, to be the session's own
   bool dies_with_parent = false;  // with the thread that called: for single-threaded parents only
 };

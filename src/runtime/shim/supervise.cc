@@ -21,6 +21,7 @@
 #include "runtime/shim/files.h"
 #include "runtime/shim/launch.h"
 #include "runtime/shim/log_writer.h"
+#include "runtime/shim/machine.h"
 #include "runtime/shim/oci.h"
 #include "runtime/shim/spawn.h"
 
@@ -29,6 +30,7 @@ namespace {
 
 constexpr std::int64_t kDefaultGraceMs = 10'000;
 constexpr std::int64_t kOrphansMs = 5'000;  // that those left behind have to die
+constexpr std::int64_t kPressMs = 1'000;    // between two presses of a machine's power button
 
 std::int64_t now_ms() {
   timespec now{};
@@ -64,6 +66,7 @@ class Run {
   bool start();
   bool start_program(int output, int error);
   bool start_container(int output, int error);
+  bool connect_machine();
   bool failed(const std::string& message);
 
   void wait_for_something();
@@ -71,11 +74,15 @@ class Run {
   void take_signals();
   void reap();
   void stop();
+  void power_down();
   void stop_finally();
 
   void keep_output(Fd& from, Stream stream);
+  void keep(Stream stream, std::string text);
   void finish();
+  void explain_end();
   void end_orphans();
+  void leave_cgroups() const;
 
   Fd answer_;
   Fd lock_;
@@ -84,8 +91,10 @@ class Run {
   LogWriter log_;
   Fd output_;
   Fd error_;
+  Machine machine_;
   pid_t program_ = -1;
   std::optional<std::int64_t> kill_at_;
+  std::optional<std::int64_t> press_at_;
   std::optional<Ending> ending_;
 };
 
@@ -144,10 +153,25 @@ bool Run::start_program(int output, int error) {
                                  .user = launch_.user,
                                  .open_files = launch_.open_files,
                                  .data_bytes = launch_.data_bytes,
+                                 .network_namespace = launch_.network_namespace,
+                                 .cgroup_files = launch_.cgroup_files,
                                  .dies_with_parent = true});
-  if (!spawned.is_running()) return failed(spawned.error);
+  if (!spawned.is_running()) {
+    leave_cgroups();
+    return failed(spawned.error);
+  }
   program_ = spawned.pid;
-  return true;
+  return !launch_.is_machine || connect_machine();
+}
+
+// An emulator says on its standard error what it does not like.
+bool Run::connect_machine() {
+  if (machine_.connect(program_)) return true;
+  ::kill(-program_, SIGKILL);
+  end_orphans();
+  leave_cgroups();
+  const std::string said = sentence_of(read_what_is_there(error_.get()));
+  return failed(said.empty() ? "the emulator does not answer" : said);
 }
 
 // Until the container is told to start, all that comes through the pipes is the OCI runtime's.
@@ -184,18 +208,24 @@ bool Run::failed(const std::string& message) {
 }
 
 void Run::wait_for_something() {
-  pollfd sources[3] = {
-      {signals_.get(), POLLIN, 0}, {output_.get(), POLLIN, 0}, {error_.get(), POLLIN, 0}};
-  if (::poll(sources, 3, wait_ms()) < 0) return;
+  pollfd sources[5] = {{signals_.get(), POLLIN, 0},
+                       {output_.get(), POLLIN, 0},
+                       {error_.get(), POLLIN, 0},
+                       {machine_.monitor(), POLLIN, 0},
+                       {machine_.exit_port(), POLLIN, 0}};
+  if (::poll(sources, 5, wait_ms()) < 0) return;
   if (sources[1].revents != 0) keep_output(output_, Stream::Output);
   if (sources[2].revents != 0) keep_output(error_, Stream::Error);
+  if (sources[3].revents != 0 || sources[4].revents != 0) machine_.listen();
   if (sources[0].revents != 0) take_signals();
+  if (press_at_ && now_ms() >= *press_at_ && !ending_) power_down();
   if (kill_at_ && now_ms() >= *kill_at_ && !ending_) stop_finally();
 }
 
 int Run::wait_ms() const {
   if (!kill_at_) return -1;
-  return static_cast<int>(std::clamp<std::int64_t>(*kill_at_ - now_ms(), 0, 3'600'000));
+  const std::int64_t next = press_at_ ? std::min(*press_at_, *kill_at_) : *kill_at_;
+  return static_cast<int>(std::clamp<std::int64_t>(next - now_ms(), 0, 3'600'000));
 }
 
 void Run::take_signals() {
@@ -229,10 +259,18 @@ void Run::stop() {
   if (launch_.is_container()) {
     if (::access(kPausedFile, F_OK) == 0) oci_resume(launch_);
     ::kill(program_, SIGTERM);
+  } else if (launch_.is_machine) {
+    power_down();  // an emulator that gets a signal ends at once, and with it the guest
   } else {
     ::kill(-program_, SIGTERM);
     ::kill(-program_, SIGCONT);
   }
+}
+
+// Again and again: a guest that is still on its way up does not see it.
+void Run::power_down() {
+  machine_.power_down();
+  press_at_ = now_ms() + kPressMs;
 }
 
 void Run::stop_finally() {
@@ -248,31 +286,52 @@ void Run::stop_finally() {
 void Run::keep_output(Fd& from, Stream stream) {
   char part[16 << 10];
   const ssize_t got = ::read(from.get(), part, sizeof part);
-  if (got > 0) return log_.feed(stream, {part, static_cast<std::size_t>(got)});
+  if (got > 0) return keep(stream, std::string(part, static_cast<std::size_t>(got)));
   if (got < 0 && (errno == EAGAIN || errno == EINTR)) return;
   from.reset();
   log_.finish(stream);
 }
 
+// Consoles end their lines as teletypes did.
+void Run::keep(Stream stream, std::string text) {
+  if (launch_.is_machine) std::erase(text, '\r');
+  log_.feed(stream, text);
+}
+
 void Run::finish() {
+  explain_end();
   if (launch_.is_container()) {
-    if (ending_->code == 128 + SIGKILL && ran_out_of_memory(launch_)) {
-      ending_->reason = "OutOfMemory";
-      ending_->message = "it used more memory than its quota";
-    }
     oci_delete(launch_);
   } else {
     end_orphans();
   }
+  leave_cgroups();
   for (auto [from, stream] : {std::pair(&output_, Stream::Output), {&error_, Stream::Error}}) {
     if (!from->is_open()) continue;
-    log_.feed(stream, read_what_is_there(from->get()));
+    keep(stream, read_what_is_there(from->get()));
     log_.finish(stream);
   }
   // With no room on the disk there is nothing better to do than to go on trying.
   for (int i = 0; i < 600 && is_still_there(); ++i) {
     if (write_file(AT_FDCWD, kExitFile, encode(*ending_), Durable::Yes)) return;
     ::poll(nullptr, 0, 1000);
+  }
+}
+
+void Run::explain_end() {
+  if (ending_->code == 128 + SIGKILL && ran_out_of_memory(launch_)) {
+    ending_->reason = "OutOfMemory";
+    ending_->message = "it used more memory than its quota";
+  }
+  if (!launch_.is_machine || ending_->code != 0) return;
+  machine_.listen();
+  ending_ = machine_.ending().value_or(*ending_);
+}
+
+// Those that are empty now; the agent made them.
+void Run::leave_cgroups() const {
+  for (const std::string& file : launch_.cgroup_files) {
+    ::rmdir(file.substr(0, file.rfind('/')).c_str());
   }
 }
 
