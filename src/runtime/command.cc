@@ -15,6 +15,7 @@
 #include <string_view>
 #include <utility>
 
+#include "codec/scalar.h"
 #include "runtime/shim/files.h"
 #include "runtime/shim/spawn.h"
 
@@ -105,8 +106,8 @@ Result<CommandOutcome> run_command(const std::vector<std::string>& argv,
     return Error{Code::Unavailable, argv.front() + " was interrupted"};
   }
   if (wait == Wait::Late) {
-    const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(limits.deadline).count();
-    return Error{Code::Unavailable, fmt::format("{} took more than {} s", argv.front(), seconds)};
+    return Error{Code::Unavailable, fmt::format("{} took more than {}", argv.front(),
+                                                codec::Scalar<Duration>::text(limits.deadline))};
   }
   outcome.code = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
   return outcome;

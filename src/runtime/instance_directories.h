@@ -36,6 +36,10 @@ std::optional<shim::User> user_of(const model::InstanceSpec& spec);
 
 bool is_root();
 
+// Why no run can be begun, whatever it runs: the shim, or where runs are kept. "": nothing is in
+// the way.
+std::string why_no_runs(const MachineConfig& config);
+
 // The item's variables, and those that tell an instance who it is.
 std::map<std::string, std::string> variables_of(const model::InstanceSpec& spec,
                                                 const std::string& node);

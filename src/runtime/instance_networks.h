@@ -1,6 +1,7 @@
 #pragma once
 
 #include <filesystem>
+#include <string>
 #include <tl/expected.hpp>
 
 #include "model/ids.h"
@@ -26,6 +27,10 @@ class InstanceNetworks {
   // problem's reason is NetworkFailed.
   virtual tl::expected<JoinedNetwork, model::Problem> attach(
       const model::InstanceKey& key, const model::InstanceNetwork& network) = 0;
+
+  // Why instances cannot be connected now; "" if they can. Cheap: it asks the kernel, starts no
+  // program and waits for nobody.
+  virtual std::string why_not_ready() { return ""; }
 
   // Takes it away, unless a run of the instance lives.
   virtual void release(const model::InstanceKey& key) = 0;

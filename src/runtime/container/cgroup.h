@@ -18,4 +18,10 @@ std::optional<Consumption> consumption_of(const std::string& cgroup);
 // Removes a group that is empty.
 void remove_cgroup(const std::string& cgroup);
 
+// Kills all that is in the group, and removes it.
+void clear_cgroup(const std::string& cgroup);
+
+// Why no group can be made; "" if nothing is known to be in the way. Looks, and changes nothing.
+std::string why_no_cgroups();
+
 }  // namespace berth::runtime
