@@ -217,6 +217,51 @@ TEST(Readiness, ARefusedStartIsMadeTheMomentTheRuntimeIsReady) {
   EXPECT_EQ(driver.status("web").restarts, 0U);
 }
 
+// The controller must not learn of one without the other: it would send the instance there again.
+TEST(Readiness, ARefusalSaysWhatTheRuntimeIsAndGoesOutWithItsNewState) {
+  Driver driver = a_driver();
+  model::Runtime broken = a_runtime("crun", model::Readiness::NotReady);
+  broken.reason = "ComputeNotReady";
+  broken.message = "crun is not installed";
+  driver.tell(a_node({broken}), a_full_command(1, {a_spec("web")}));
+  ASSERT_TRUE(driver.report().node);
+  EXPECT_EQ(driver.report().node->runtimes, std::vector{broken});
+  ASSERT_EQ(driver.report().instances.size(), 1U);
+  const model::Problem problem = driver.report().instances[0].problem;
+  EXPECT_EQ(problem.reason, "RuntimeNotReady");
+  EXPECT_EQ(problem.message, "runtime crun is NotReady (ComputeNotReady): crun is not installed");
+}
+
+TEST(Readiness, ARefusalFollowsWhatIsKnownOfTheRuntime) {
+  Driver driver = a_driver({a_runtime("crun", model::Readiness::NotReady)});
+  driver.tell(a_full_command(1, {a_spec("web")}));
+  model::Runtime hanging = a_runtime("crun", model::Readiness::Unknown);
+  hanging.reason = "ProbeTimeout";
+  driver.tell(a_node({hanging}));
+  EXPECT_EQ(driver.status("web").problem.message, "runtime crun is Unknown (ProbeTimeout)");
+}
+
+TEST(Readiness, AChangeIsReportedInTheStepThatLearnsOfIt) {
+  Driver driver = a_driver();
+  driver.tell(a_node({a_runtime("crun", model::Readiness::NotReady)}));
+  ASSERT_TRUE(driver.report().node);
+  EXPECT_EQ(driver.report().node->runtimes[0].ready, model::Readiness::NotReady);
+}
+
+TEST(Readiness, WhatRunsOnARuntimeThatIsTakenAwayGoesOnAndIsStillThereWhenItComesBack) {
+  Driver driver = a_driver_running(a_spec("web"));
+  const RunId run{number(1), 0};
+  driver.tell(a_node({a_runtime("other")}), a_list("other"));
+  EXPECT_TRUE(driver.actions<Stop>().empty());
+  EXPECT_EQ(driver.status("web").state, model::InstanceState::Active);
+  driver.tell(a_node({a_runtime("crun"), a_runtime("other")}));
+  EXPECT_EQ(driver.actions<ListRuns>().size(), 1U);
+  driver.tell(a_list("crun", {a_found("web", run)}));
+  EXPECT_TRUE(driver.actions<Start>().empty());
+  EXPECT_TRUE(driver.actions<Stop>().empty());
+  EXPECT_EQ(driver.status("web").state, model::InstanceState::Active);
+}
+
 TEST(Readiness, ARestartIsRefusedToo) {
   Driver driver = a_driver_running(a_spec("web"));
   driver.tell(web_exited(kFirst, 1), a_node({a_runtime("crun", Readiness::NotReady)}));

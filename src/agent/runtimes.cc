@@ -10,9 +10,19 @@ model::Problem no_such_runtime(const model::RuntimeId& runtime) {
   return {"NoSuchRuntime", "the node has no runtime " + runtime.value()};
 }
 
-model::Problem not_ready(const model::RuntimeId& runtime, model::Readiness ready) {
-  return {"RuntimeNotReady",
-          "runtime " + runtime.value() + " is " + std::string(model::to_string(ready))};
+// "runtime runc is NotReady (ComputeNotReady): runc is not installed"
+model::Problem not_ready(const model::Runtime& runtime) {
+  std::string message = "runtime ";
+  message += runtime.id.value();
+  message += " is ";
+  message += model::to_string(runtime.ready);
+  if (!runtime.reason.empty()) message += " (" + runtime.reason + ")";
+  if (!runtime.message.empty()) message += ": " + runtime.message;
+  return {"RuntimeNotReady", std::move(message)};
+}
+
+bool is_other_state(const model::Runtime& one, const model::Runtime& other) {
+  return one.ready != other.ready || one.reason != other.reason || one.message != other.message;
 }
 
 }  // namespace
@@ -25,8 +35,8 @@ std::set<model::RuntimeId> Runtimes::observe(const Context& context, const model
     if (!present.insert(runtime.id).second) continue;
     const auto [at, is_new] = known_.try_emplace(runtime.id);
     if (is_new) ask(context, runtime.id);
-    if (is_new || at->second.ready != runtime.ready) changed.insert(runtime.id);
-    at->second.ready = runtime.ready;
+    if (is_new || is_other_state(at->second.runtime, runtime)) changed.insert(runtime.id);
+    at->second.runtime = runtime;
   }
   for (auto at = known_.begin(); at != known_.end();) {
     if (present.contains(at->first)) {
@@ -65,7 +75,7 @@ bool Runtimes::ask_again(const Context& context) {
 
 bool Runtimes::is_awaited() const {
   for (const auto& [id, runtime] : known_) {
-    if (runtime.ready == model::Readiness::Ready && !runtime.listed && !runtime.overdue) {
+    if (runtime.is_ready() && !runtime.listed && !runtime.overdue) {
       return true;
     }
   }
@@ -80,8 +90,8 @@ Runtimes::Admission Runtimes::admit(const model::InstanceSpec& spec, Before befo
   // What may be running is not called failed before its runtime had a chance to tell.
   if (!runtime.listed && !runtime.overdue && before == Before::MayHaveRun) return {};
   const bool tolerated = spec.item.tolerates.contains(model::Toleration::RuntimeNotReady);
-  if (runtime.ready != model::Readiness::Ready && !tolerated) {
-    return {.refusal = not_ready(spec.runtime, runtime.ready)};
+  if (!runtime.is_ready() && !tolerated) {
+    return {.refusal = not_ready(runtime.runtime)};
   }
   return {.granted = runtime.listed && !is_awaited(), .refusal = {}};
 }

@@ -42,9 +42,11 @@ class Runtimes {
 
  private:
   struct Known {
-    model::Readiness ready = model::Readiness::Unknown;
+    model::Runtime runtime = {};
     bool listed = false;
     bool overdue = false;
+
+    bool is_ready() const { return runtime.ready == model::Readiness::Ready; }
   };
 
   void ask(const Context& context, const model::RuntimeId& runtime);

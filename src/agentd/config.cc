@@ -30,7 +30,10 @@ class Findings {
     add(result.error());
     return otherwise;
   }
-  void add(const Error& error) { all_.push_back(error.message); }
+  void add(const Error& error) {
+    const bool is_new = std::find(all_.begin(), all_.end(), error.message) == all_.end();
+    if (is_new) all_.push_back(error.message);
+  }
 
   std::optional<Error> error() const {
     if (all_.empty()) return std::nullopt;
@@ -63,8 +66,6 @@ Result<std::optional<Bytes>> optional_bytes(const Settings& settings, std::strin
   return std::optional(TRY(settings.bytes(name)));
 }
 
-using RuntimeTypes = std::vector<model::RuntimeType>;
-
 constexpr std::array kOffered{model::RuntimeType::Runc,    model::RuntimeType::Crun,
                               model::RuntimeType::Process, model::RuntimeType::Vm,
                               model::RuntimeType::Rootfs,  model::RuntimeType::Boot,
@@ -77,23 +78,150 @@ std::string offered_names() {
 }
 
 template <class List>
-bool contains(const List& list, model::RuntimeType type) {
-  return std::find(list.begin(), list.end(), type) != list.end();
+bool contains(const List& list, const typename List::value_type& value) {
+  return std::find(list.begin(), list.end(), value) != list.end();
 }
 
-Result<std::optional<RuntimeTypes>> runtime_types(const Settings& settings) {
-  if (settings.text("runtimes").empty()) return std::optional<RuntimeTypes>();
-  RuntimeTypes types;
+// --- Runtimes ------------------------------------------------------------------------------------
+
+std::string member(const std::string& name, std::string_view what) {
+  return fmt::format("runtime.{}.{}", name, what);
+}
+
+// Those of the list, else those that are installed; then those that have settings of their own.
+Result<std::vector<std::string>> runtime_names(const Settings& settings) {
+  std::vector<std::string> names;
   for (const std::string& name : settings.list("runtimes")) {
-    const auto type = codec::Scalar<model::RuntimeType>::parse(name);
-    if (!type) return settings.wrong("runtimes", type.error().message);
-    if (!contains(kOffered, *type)) {
-      return settings.wrong("runtimes", name + " is none that this agent has: " + offered_names());
-    }
-    if (contains(types, *type)) return settings.wrong("runtimes", name + " is named twice");
-    types.push_back(*type);
+    if (contains(names, name)) return settings.wrong("runtimes", name + " is named twice");
+    names.push_back(name);
   }
-  return std::optional(std::move(types));
+  if (names.empty()) {
+    for (const auto type : {model::RuntimeType::Runc, model::RuntimeType::Crun}) {
+      if (is_installed(model::to_string(type))) names.emplace_back(model::to_string(type));
+    }
+    names.emplace_back(model::to_string(model::RuntimeType::Process));
+    if (is_installed(runtime::kEmulator)) {
+      names.emplace_back(model::to_string(model::RuntimeType::Vm));
+    }
+  }
+  for (const std::string& name : settings.members("runtime")) {
+    if (!contains(names, name)) names.push_back(name);
+  }
+  return names;
+}
+
+// Without a type of its own it is what its name says.
+Result<model::RuntimeType> type_of_runtime(const Settings& settings, const std::string& name) {
+  const std::string said = member(name, "type");
+  const bool is_said = settings.was_said(said);
+  const auto wrong = [&](const std::string& why) -> Error {
+    if (is_said) return settings.wrong(said, why);
+    if (contains(settings.list("runtimes"), name)) return settings.wrong("runtimes", why);
+    return invalid_input(fmt::format("runtime.{}: {}; {} says what it is", name, why, said));
+  };
+  const std::string& word = is_said ? settings.text(said) : name;
+  const auto type = codec::Scalar<model::RuntimeType>::parse(word);
+  if (!type) return wrong(type.error().message);
+  if (!contains(kOffered, *type)) {
+    return wrong(word + " is none that this agent has: " + offered_names());
+  }
+  return *type;
+}
+
+// What is said of one runtime, else what is said of all.
+Result<Duration> duration_of_runtime(const Settings& settings, const std::string& name,
+                                     std::string_view what, std::string_view for_all) {
+  const std::string own = member(name, what);
+  return settings.duration(settings.was_said(own) ? own : for_all);
+}
+
+Result<Duration> positive_duration_of_runtime(const Settings& settings, const std::string& name,
+                                              std::string_view what) {
+  const std::string own = member(name, what);
+  return positive_duration(settings, settings.was_said(own) ? own : what);
+}
+
+Result<std::string> program_of_runtime(const Settings& settings, const RuntimeConfig& runtime) {
+  const std::string own = member(runtime.name, "program");
+  if (!settings.was_said(own) || settings.text(own).empty()) return std::string();
+  const model::RuntimeKind kind = model::kind_of(runtime.type);
+  const bool has_program =
+      runtime.type != model::RuntimeType::Process &&
+      (kind == model::RuntimeKind::Container || kind == model::RuntimeKind::Vm);
+  if (!has_program) {
+    return settings.wrong(own, fmt::format("a runtime of type {} has no program of its own",
+                                           model::to_string(runtime.type)));
+  }
+  const std::string& text = settings.text(own);
+  return text.find('/') == std::string::npos ? text : fs::absolute(text).string();
+}
+
+Result<std::uint32_t> instances_of_runtime(const Settings& settings, const std::string& setting) {
+  const auto count = codec::parse_integer<std::uint32_t>(settings.text(setting), 0);
+  if (!count) return settings.wrong(setting, count.error().message);
+  return *count;
+}
+
+model::RuntimeLimits limits_of_runtime(const Settings& settings, const std::string& name,
+                                       Findings& findings) {
+  model::RuntimeLimits limits;
+  const std::string cpu = member(name, "limits.cpu");
+  const std::string ram = member(name, "limits.ram");
+  const std::string instances = member(name, "limits.instances");
+  if (settings.was_said(cpu)) limits.cpu = Dmips(findings.value(positive_number(settings, cpu)));
+  if (settings.was_said(ram)) limits.ram = findings.value(settings.bytes(ram));
+  if (settings.was_said(instances)) {
+    limits.instances = findings.value(instances_of_runtime(settings, instances));
+  }
+  return limits;
+}
+
+RuntimeConfig runtime_config(const Settings& settings, const std::string& name,
+                             Findings& findings) {
+  RuntimeConfig runtime{.name = name};
+  if (const auto flaw = codec::flaw_of(name, codec::Name{})) {
+    findings.add(invalid_input(fmt::format("runtime {}: {}", codec::in_quotes(name), *flaw)));
+  }
+  runtime.type = findings.value(type_of_runtime(settings, name));
+  const std::string primary = member(name, "primary");
+  runtime.primary = settings.was_said(primary) && settings.flag(primary);
+  runtime.limits = limits_of_runtime(settings, name, findings);
+  runtime.grace = findings.value(duration_of_runtime(settings, name, "grace", "probe.grace"));
+  runtime.probe_period =
+      findings.value(positive_duration_of_runtime(settings, name, "probe.period"));
+  runtime.probe_deadline =
+      findings.value(positive_duration_of_runtime(settings, name, "probe.deadline"));
+  runtime.program = findings.value(program_of_runtime(settings, runtime));
+  return runtime;
+}
+
+// What is wrong with them together: each may be well by itself.
+void check_together(const std::vector<RuntimeConfig>& runtimes, Findings& findings) {
+  std::vector<std::string> primaries;
+  std::map<model::RuntimeType, std::vector<std::string>> components;
+  for (const RuntimeConfig& one : runtimes) {
+    if (one.primary) primaries.push_back(one.name);
+    if (model::kind_of(one.type) != model::RuntimeKind::Component) continue;
+    components[one.type].push_back(one.name);
+  }
+  if (primaries.size() > 1) {
+    findings.add(invalid_input(fmt::format("runtimes {} are all called primary; only one can be",
+                                           fmt::join(primaries, ", "))));
+  }
+  for (const auto& [type, names] : components) {
+    if (names.size() < 2) continue;
+    findings.add(invalid_input(fmt::format("runtimes {} are all of type {}; a machine has only one",
+                                           fmt::join(names, ", "), model::to_string(type))));
+  }
+}
+
+std::vector<RuntimeConfig> runtime_configs(const Settings& settings, Findings& findings) {
+  std::vector<RuntimeConfig> runtimes;
+  for (const std::string& name : findings.value(runtime_names(settings))) {
+    runtimes.push_back(runtime_config(settings, name, findings));
+  }
+  check_together(runtimes, findings);
+  return runtimes;
 }
 
 Result<std::vector<model::SharedResource>> shared_resources(const Settings& settings) {
@@ -195,6 +323,15 @@ std::vector<Setting> known_settings() {
       {"server", "the control plane, host:port; `berth-agent join` sets it", ""},
       {"runtimes",
        "runtimes to offer: runc, crun, process (those if there), rootfs, boot, firmware", ""},
+      {"runtime.*.type", "one more runtime, or what one of the list is; else as it is called", ""},
+      {"runtime.*.primary", "the node is Ready while this one is", "false"},
+      {"runtime.*.program", "of containers: the program to run them with, a path or a name", ""},
+      {"runtime.*.limits.cpu", "DMIPS that its instances may have together; else no limit", ""},
+      {"runtime.*.limits.ram", "memory that its instances may have together; else no limit", ""},
+      {"runtime.*.limits.instances", "how many instances it may run; else no limit", ""},
+      {"runtime.*.grace", "like probe.grace, for this one", ""},
+      {"runtime.*.probe.period", "like probe.period, for this one", ""},
+      {"runtime.*.probe.deadline", "like probe.deadline, for this one", ""},
       {"capacity.cpu", "DMIPS to offer; else cores x dmips.perCore", ""},
       {"capacity.ram", "memory to offer (4Gi); else all", ""},
       {"dmips.perCore", "DMIPS that one core does; else measured once and kept", ""},
@@ -209,7 +346,9 @@ std::vector<Setting> known_settings() {
       {"components.installTimeout", "how long writing or verifying an update may take", "30m"},
       {"heartbeat", "a report at least this often", "2s"},
       {"stopGrace", "between the polite and the final signal", "10s"},
-      {"probe.period", "how often runtimes are tried", "10s"},
+      {"probe.period", "how often it is looked whether a runtime works", "1s"},
+      {"probe.deadline", "a runtime that does not answer by then is Unknown", "500ms"},
+      {"probe.grace", "not being Ready for a shorter time changes no condition", "3s"},
       {"measure.period", "how often usage is measured", "2s"},
       {"network", "auto: instances have networks of their own if this machine can; or off", "auto"},
       {"network.address", "where other nodes reach this one; else what leads to the server", ""},
@@ -247,7 +386,7 @@ Result<Config> read_config(const Settings& settings) {
   config.type = findings.value(node_type(settings));
   config.state_dir = fs::absolute(settings.text("state.dir"));
   config.server = findings.value(server(settings));
-  config.runtimes = findings.value(runtime_types(settings));
+  config.runtimes = runtime_configs(settings, findings);
   config.cpu = findings.value(optional_dmips(settings, "capacity.cpu"));
   config.ram = findings.value(optional_bytes(settings, "capacity.ram"));
   if (const auto dmips = findings.value(optional_dmips(settings, "dmips.perCore"))) {
@@ -261,7 +400,6 @@ Result<Config> read_config(const Settings& settings) {
   config.log_level = findings.value(shell::parse_log_level(settings.text("log.level")));
   config.heartbeat = findings.value(positive_duration(settings, "heartbeat"));
   config.stop_grace = findings.value(positive_duration(settings, "stopGrace"));
-  config.probe_period = findings.value(positive_duration(settings, "probe.period"));
   config.measure_period = findings.value(positive_duration(settings, "measure.period"));
   config.components = components(settings, findings);
   config.measure_window = findings.value(positive_duration(settings, "measure.window"));
@@ -278,6 +416,10 @@ Result<Config> read_config(const Settings& settings) {
   config.image_dir = images.empty() ? config.state_dir / "images" : fs::absolute(images);
   if (auto error = findings.error()) return *std::move(error);
   return config;
+}
+
+bool can_change_at_run_time(std::string_view setting) {
+  return setting == "runtimes" || setting.starts_with("runtime.") || setting.starts_with("probe.");
 }
 
 std::string joined_text(const std::string& node, const std::string& server) {

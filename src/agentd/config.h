@@ -17,15 +17,29 @@
 
 namespace berth::agentd {
 
+// A runtime that this node offers.
+struct RuntimeConfig {
+  std::string name;
+  model::RuntimeType type = model::RuntimeType::Process;
+  bool primary = false;
+  model::RuntimeLimits limits = {};
+  Duration grace = 3s;
+  Duration probe_period = 1s;
+  Duration probe_deadline = 500ms;
+  std::string program = {};  // of containers; "": the one that is called like the type
+
+  friend bool operator==(const RuntimeConfig&, const RuntimeConfig&) = default;
+};
+
 // How this agent runs, read from its settings and checked.
 struct Config {
   std::string node;     // "": the name in the certificate, else that of the host
   std::string boot_id;  // new with each start
   std::string type;
   std::filesystem::path state_dir;
-  std::string server;                                       // host:port; "": none
-  std::optional<std::vector<model::RuntimeType>> runtimes;  // nullopt: those that are installed
-  std::optional<Dmips> cpu;                                 // nullopt: what the machine has
+  std::string server;  // host:port; "": none
+  std::vector<RuntimeConfig> runtimes;
+  std::optional<Dmips> cpu;  // nullopt: what the machine has
   std::optional<Bytes> ram;
   std::int64_t dmips_per_core = 0;  // 0: measured when the node begins, and kept
   std::string dmips_origin;         // where that figure comes from, for people
@@ -36,7 +50,6 @@ struct Config {
   shell::LogLevel log_level = shell::LogLevel::Info;
   Duration heartbeat = 2s;
   Duration stop_grace = 10s;
-  Duration probe_period = 10s;
   Duration measure_period = 2s;
   Duration measure_window = 60s;
   Duration disk_period = 60s;
@@ -60,6 +73,9 @@ Result<shell::Settings> load_settings(const std::vector<std::string>& arguments)
 
 // Names every setting that is wrong, and where it came from.
 Result<Config> read_config(const shell::Settings& settings);
+
+// Whether a change of this setting takes effect without a restart of the agent.
+bool can_change_at_run_time(std::string_view setting);
 
 // Where an agent keeps what is its own.
 std::filesystem::path store_file(const std::filesystem::path& state_dir);

@@ -65,13 +65,11 @@ Daemon::Daemon(Config config, Outside outside, Facts facts)
              .report = [this](std::uint64_t connection,
                               const model::Report& what) { report(connection, what); }}),
       meter_(config_.dmips_per_core, config_.measure_window) {
-  const Tell to_us = [this](agent::Event event) { tell(std::move(event)); };
-  for (const MakeRuntime& make : outside_.make_runtimes) {
-    runtimes_.push_back(std::make_unique<OrderedRuntime>(make, to_us, outside_.states));
-  }
+  offered_ = offer(config_.runtimes);
   performer_ = std::make_unique<Performer>(
       runtimes_, [this](const agent::CheckHealth& check) { return check_health(check); },
-      outside_.erase_data, to_us, worker_count(), outside_.networks.get());
+      outside_.erase_data, [this](agent::Event event) { tell(std::move(event)); }, worker_count(),
+      outside_.networks.get());
   streams_ = std::make_unique<Streams>(StreamEnds{
       .open_log = outside_.open_log,
       .exec = [this](
@@ -97,10 +95,30 @@ void Daemon::run() {
 
 void Daemon::stop() { inbox_.close(); }
 
+std::vector<Runtimes::Offered> Daemon::offer(const std::vector<RuntimeConfig>& runtimes) {
+  const auto make = [this](const RuntimeConfig& config) {
+    return std::make_shared<OrderedRuntime>(
+        [&](runtime::RunListener& listener) { return outside_.make_runtime(config, listener); },
+        [this](agent::Event event) { tell(std::move(event)); }, outside_.states);
+  };
+  Runtimes::Change change = runtimes_.offer(runtimes, make);
+  for (const std::string& what : change.refused) shell::log(LogLevel::Warning, what);
+  return std::move(change.offered);
+}
+
+void Daemon::set_runtimes(const std::vector<RuntimeConfig>& runtimes) {
+  const std::lock_guard lock(watch_mutex_);
+  if (inbox_.closed()) return;
+  offered_ = offer(runtimes);
+  if (watch_) watch_->offer(offered_);
+}
+
 void Daemon::begin() {
-  watch_ = std::make_unique<NodeWatch>(
-      node_, runtimes_, config_.probe_period,
-      [this](agent::Event event) { tell(std::move(event)); }, outside_.address);
+  {
+    const std::lock_guard lock(watch_mutex_);
+    watch_ = std::make_unique<NodeWatch>(
+        node_, offered_, [this](agent::Event event) { tell(std::move(event)); }, outside_.address);
+  }
   measuring_ = std::make_unique<shell::Periodic>(config_.measure_period, [this] { measure(); });
   if (outside_.count_disk) {
     counting_ = std::make_unique<shell::Periodic>(config_.disk_period, [this] { count_disks(); });
@@ -129,6 +147,8 @@ void Daemon::begin() {
 }
 
 void Daemon::end() {
+  // First of all: what hangs gives up while the others end.
+  for (const RuntimeRef& one : runtimes_.all()) one->runtime().leave();
   std::optional<Link> link;
   {
     const std::lock_guard lock(link_mutex_);
@@ -140,7 +160,11 @@ void Daemon::end() {
   saving_.reset();
   counting_.reset();
   measuring_.reset();
-  watch_.reset();
+  {
+    const std::lock_guard lock(watch_mutex_);
+    watch_.reset();
+    offered_.clear();
+  }
   performer_->stop();
 }
 
@@ -225,11 +249,9 @@ void Daemon::tell(agent::Event event) {
 
 agent::HealthChecked Daemon::check_health(const agent::CheckHealth& check) {
   agent::HealthChecked checked{check.spec.key, check.run, false, ""};
-  const auto runtime = std::find_if(runtimes_.begin(), runtimes_.end(), [&](const auto& one) {
-    return one->id() == check.spec.runtime;
-  });
-  if (runtime == runtimes_.end() || !check.spec.item.health) return checked;
-  const auto answer = outside_.check_health(check.spec, (*runtime)->runtime());
+  const RuntimeRef runtime = runtimes_.find(check.spec.runtime);
+  if (runtime == nullptr || !check.spec.item.health) return checked;
+  const auto answer = outside_.check_health(check.spec, runtime->runtime());
   checked.healthy = answer.healthy;
   checked.message = answer.message;
   return checked;
@@ -238,8 +260,9 @@ agent::HealthChecked Daemon::check_health(const agent::CheckHealth& check) {
 // Several agents on one machine must not take each other's load for theirs: one whose capacity was
 // configured counts only what is its own.
 void Daemon::measure() {
+  runtimes_.drop_idle();
   std::map<model::InstanceKey, runtime::Consumption> instances;
-  for (const auto& one : runtimes_) instances.merge(one->runtime().measure());
+  for (const RuntimeRef& one : runtimes_.all()) instances.merge(one->runtime().measure());
   const bool is_alone = !config_.cpu && !config_.ram;
   agent::Measured measured =
       is_alone
@@ -277,7 +300,7 @@ void Daemon::look_at_states() {
 
 std::set<model::InstanceKey> Daemon::running() const {
   std::set<model::InstanceKey> keys;
-  for (const auto& one : runtimes_) {
+  for (const RuntimeRef& one : runtimes_.all()) {
     for (const model::InstanceKey& key : one->runtime().running()) keys.insert(key);
   }
   return keys;
@@ -314,7 +337,7 @@ std::vector<model::PartitionUsage> Daemon::partitions() const {
 Result<std::unique_ptr<runtime::ExecSession>> Daemon::exec(const model::InstanceKey& key,
                                                            const runtime::ExecRequest& request,
                                                            const runtime::ExecListener& listener) {
-  for (const auto& one : runtimes_) {
+  for (const RuntimeRef& one : runtimes_.all()) {
     auto session = one->runtime().exec(key, request, listener);
     if (session || session.error().code != Code::NotFound) return session;
   }
@@ -326,15 +349,15 @@ Result<std::unique_ptr<runtime::ExecSession>> Daemon::exec(const model::Instance
 // In the reverse order of their starting: what others may need goes last.
 void Daemon::stop_all_instances() {
   const auto restored = load(outside_.store);
-  std::map<std::int64_t, std::vector<std::pair<runtime::Runtime*, model::FoundRun>>> by_priority;
+  std::map<std::int64_t, std::vector<std::pair<RuntimeRef, model::FoundRun>>> by_priority;
   leaving_ = true;
-  for (const auto& one : runtimes_) {
+  for (const RuntimeRef& one : runtimes_.all()) {
     const auto runs = one->runtime().list();
     if (!runs) continue;
     for (const model::FoundRun& run : *runs) {
       const bool is_known = restored && restored->wanted.contains(run.key);
       const std::int64_t priority = is_known ? restored->wanted.at(run.key).spec.priority : 0;
-      by_priority[priority].emplace_back(&one->runtime(), run);
+      by_priority[priority].emplace_back(one, run);
     }
   }
   for (const auto& [priority, runs] : by_priority) {
@@ -342,7 +365,7 @@ void Daemon::stop_all_instances() {
     std::set<std::pair<model::InstanceKey, model::RunId>> running;
     for (const auto& [runtime, found] : runs) {
       running.emplace(found.key, found.run);
-      runtime->stop(found.key, found.run, config_.stop_grace);
+      runtime->runtime().stop(found.key, found.run, config_.stop_grace);
     }
     while (!running.empty() && shell::now() < deadline) {
       for (const agent::Exited& exited : farewell_.take(deadline)) {

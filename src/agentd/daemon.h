@@ -19,6 +19,7 @@
 #include "agentd/ordered_runtime.h"
 #include "agentd/performer.h"
 #include "agentd/renewal.h"
+#include "agentd/runtimes.h"
 #include "agentd/streams.h"
 #include "agentd/usage.h"
 #include "link/agent_end.h"
@@ -37,7 +38,8 @@ struct Link {
 // What the daemon stands on.
 struct Outside {
   store::Store& store;
-  std::vector<MakeRuntime> make_runtimes;
+  std::function<std::unique_ptr<runtime::Runtime>(const RuntimeConfig&, runtime::RunListener&)>
+      make_runtime;
   std::function<Link(link::AgentEndListener)> open_link;  // none: nobody to talk to
   std::optional<trust::Credentials> credentials;          // to be renewed
   std::function<Result<void>(const trust::Credentials&)> save_credentials;
@@ -66,6 +68,10 @@ class Daemon {
   // From any thread.
   void stop();
 
+  // The runtimes to offer from now on, while it runs: others come, some go, what runs goes on, also
+  // on those that are no longer offered. What could not be done is logged. From any thread.
+  void set_runtimes(const std::vector<RuntimeConfig>& runtimes);
+
  private:
   struct Facts {
     agent::Restored restored;
@@ -91,6 +97,7 @@ class Daemon {
   Result<std::unique_ptr<runtime::ExecSession>> exec(const model::InstanceKey& key,
                                                      const runtime::ExecRequest& request,
                                                      const runtime::ExecListener& listener);
+  std::vector<Runtimes::Offered> offer(const std::vector<RuntimeConfig>& runtimes);
   void begin();
   void end();
   void stop_all_instances();
@@ -105,6 +112,8 @@ class Daemon {
   std::unique_ptr<Performer> performer_;
   Loop loop_;
   UsageMeter meter_;
+  std::mutex watch_mutex_;
+  std::vector<Runtimes::Offered> offered_;  // until there is a watch
   std::unique_ptr<NodeWatch> watch_;
   std::unique_ptr<shell::Periodic> measuring_;
   std::unique_ptr<shell::Periodic> counting_;

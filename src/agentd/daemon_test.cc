@@ -324,5 +324,154 @@ TEST_F(DaemonTest, ASessionInWhatDoesNotRunIsAnError) {
   }));
 }
 
+// --- Runtimes that hang, come and go -------------------------------------------------------------
+
+RuntimeConfig a_runtime(const std::string& name) {
+  return {.name = name, .probe_period = 20ms, .probe_deadline = 20ms};
+}
+
+class RuntimesTest : public DaemonTest {
+ protected:
+  std::function<void(Config&, Outside&)> with(const std::vector<std::string>& names) {
+    return [names](Config& config, Outside&) {
+      config.runtimes.clear();
+      for (const std::string& name : names) config.runtimes.push_back(a_runtime(name));
+    };
+  }
+
+  // Waits for a report with the node's runtimes, as "name state reason".
+  bool wait_for_runtimes(const std::vector<std::string>& wanted) {
+    return server_
+        .wait_for([&](const v1::FromAgent& message) {
+          if (message.report().node().empty()) return false;
+          const auto report = codec::from_wire(message.report());
+          if (!report || !report->node) return false;
+          std::vector<std::string> states;
+          for (const model::Runtime& one : report->node->runtimes) {
+            states.push_back(one.id.value() + " " + std::string(model::to_string(one.ready)));
+            if (!one.reason.empty()) states.back() += " " + one.reason;
+          }
+          return states == wanted;
+        })
+        .has_value();
+  }
+
+  static model::InstanceSpec on(const std::string& runtime, const std::string& item) {
+    model::InstanceSpec spec = a_spec(item);
+    spec.runtime = model::RuntimeId(runtime);
+    return spec;
+  }
+};
+
+TEST_F(RuntimesTest, OneThatHangsDelaysNobodyNotEvenTheEndOfTheAgent) {
+  std::promise<void> wait_for_end;
+  const std::shared_future<void> end = wait_for_end.get_future().share();
+  machine_.when_probed = [&](const std::string& name) -> runtime::ProbeResult {
+    if (name == "b") end.wait();
+    if (name == "c") return runtime::compute_result("out of order");
+    return {};
+  };
+  {
+    const RunningAgent agent(machine_, store_, &server_, with({"a", "b", "c"}));
+    EXPECT_TRUE(
+        wait_for_runtimes({"a Ready", "b Unknown ProbeTimeout", "c NotReady ComputeNotReady"}));
+  }  // it ends although one of its runtimes does not answer
+  wait_for_end.set_value();
+  EXPECT_TRUE(machine_.wait([&] { return !machine_.has_runtime("b"); }));
+}
+
+TEST_F(RuntimesTest, AnAnswerThatComesLateCounts) {
+  std::promise<void> wait_for_end;
+  const std::shared_future<void> end = wait_for_end.get_future().share();
+  machine_.when_probed = [&](const std::string&) -> runtime::ProbeResult {
+    end.wait();
+    return {};
+  };
+  const RunningAgent agent(machine_, store_, &server_, with({"a"}));
+  EXPECT_TRUE(wait_for_runtimes({"a Unknown ProbeTimeout"}));
+  wait_for_end.set_value();
+  EXPECT_TRUE(wait_for_runtimes({"a Ready"}));
+}
+
+TEST_F(RuntimesTest, OneThatFailsTurnsAwayWhatIsToStartThereInTheSameReport) {
+  std::atomic<bool> is_broken = false;
+  machine_.when_probed = [&](const std::string&) {
+    return runtime::compute_result(is_broken ? "out of order" : "");
+  };
+  const RunningAgent agent(machine_, store_, &server_, with({"a"}));
+  ASSERT_TRUE(wait_for_runtimes({"a Ready"}));
+  server_.say(a_command(1, {on("a", "web")}));
+  ASSERT_TRUE(server_.wait_for_status("web", is_active));
+  is_broken = true;
+  ASSERT_TRUE(wait_for_runtimes({"a NotReady ComputeNotReady"}));
+  EXPECT_EQ(machine_.running(), 1U) << "what runs goes on";
+  server_.say(a_command(2, {on("a", "web"), on("a", "late")}));
+  EXPECT_TRUE(server_.wait_for_status("late", [](const v1::ReportedStatus& status) {
+    return status.problem().reason() == "RuntimeNotReady" &&
+           status.problem().message() == "runtime a is NotReady (ComputeNotReady): out of order";
+  }));
+  is_broken = false;
+  EXPECT_TRUE(server_.wait_for_status("late", is_active));
+  EXPECT_EQ(machine_.starts(), (Items{"web", "late"}));
+}
+
+TEST_F(RuntimesTest, OneThatIsAddedIsUsedAndTheOthersGoOn) {
+  const RunningAgent agent(machine_, store_, &server_, with({"a"}));
+  server_.say(a_command(1, {on("a", "old")}));
+  ASSERT_TRUE(server_.wait_for_status("old", is_active));
+  agent.daemon().set_runtimes({a_runtime("a"), a_runtime("b")});
+  EXPECT_TRUE(wait_for_runtimes({"a Ready", "b Ready"}));
+  server_.say(a_command(2, {on("a", "old"), on("b", "new")}));
+  EXPECT_TRUE(server_.wait_for_status("new", is_active));
+  EXPECT_EQ(machine_.starts(), (Items{"old", "new"}));
+  EXPECT_TRUE(machine_.stops().empty());
+}
+
+TEST_F(RuntimesTest, WhatRunsOnOneThatIsRemovedGoesOnAndCanStillBeStopped) {
+  const RunningAgent agent(machine_, store_, &server_, with({"a", "b"}));
+  server_.say(a_command(1, {on("a", "web"), on("b", "other")}));
+  ASSERT_TRUE(server_.wait_for_status("web", is_active));
+  ASSERT_TRUE(server_.wait_for_status("other", is_active));
+  agent.daemon().set_runtimes({a_runtime("b")});
+  ASSERT_TRUE(wait_for_runtimes({"b Ready"}));
+  EXPECT_EQ(machine_.running(), 2U);
+  EXPECT_TRUE(machine_.has_runtime("a"));
+  server_.say(a_command(2, {on("b", "other")}));
+  EXPECT_TRUE(machine_.wait([&] { return machine_.stops() == Items{"web"}; }));
+  EXPECT_TRUE(machine_.wait([&] { return !machine_.has_runtime("a"); })) << "nobody needs it now";
+  EXPECT_EQ(machine_.running(), 1U);
+}
+
+TEST_F(RuntimesTest, OneThatComesBackHasWhatRunsOnIt) {
+  const RunningAgent agent(machine_, store_, &server_, with({"a", "b"}));
+  server_.say(a_command(1, {on("a", "web")}));
+  ASSERT_TRUE(server_.wait_for_status("web", is_active));
+  agent.daemon().set_runtimes({a_runtime("b")});
+  ASSERT_TRUE(wait_for_runtimes({"b Ready"}));
+  agent.daemon().set_runtimes({a_runtime("b"), a_runtime("a")});
+  ASSERT_TRUE(wait_for_runtimes({"b Ready", "a Ready"}));
+  EXPECT_EQ(machine_.starts(), Items{"web"});
+  EXPECT_TRUE(machine_.stops().empty());
+  EXPECT_EQ(machine_.running(), 1U);
+}
+
+TEST_F(RuntimesTest, WhatIsConfiguredOfARuntimeIsTold) {
+  const auto change = [](Config& config, Outside&) {
+    config.runtimes = {a_runtime("a")};
+    config.runtimes[0].primary = true;
+    config.runtimes[0].grace = 7s;
+    config.runtimes[0].limits = {.cpu = Dmips(5), .ram = Bytes(6), .instances = 7};
+  };
+  const RunningAgent agent(machine_, store_, &server_, change);
+  EXPECT_TRUE(server_.wait_for([](const v1::FromAgent& message) {
+    if (message.report().node().empty()) return false;
+    const auto report = codec::from_wire(message.report());
+    if (!report || !report->node || report->node->runtimes.empty()) return false;
+    const model::Runtime& told = report->node->runtimes[0];
+    return told.primary && told.grace == 7s && told.limits.instances == 7 &&
+           told.limits.cpu == Dmips(5) && told.limits.ram == Bytes(6);
+  }));
+}
+
 }  // namespace
 }  // namespace berth::agentd

@@ -2,17 +2,22 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
+#include <condition_variable>
+#include <map>
+#include <mutex>
 #include <string>
 #include <utility>
 
 #include "agentd/machine.h"
+#include "agentd/probing.h"
+#include "shell/clock.h"
 #include "shell/log.h"
 
 namespace berth::agentd {
 namespace {
 
-constexpr unsigned kTurnsSkippedMax = 5;
+// How long the end of the agent waits for a runtime that does not answer.
+constexpr Duration kMoment = 500ms;
 
 Result<model::Usage> capacity_of(const Config& config) {
   model::Usage capacity;
@@ -45,14 +50,38 @@ std::vector<std::string> remarks_on(const Config& config) {
   return remarks;
 }
 
-void log_readiness(const model::Runtime& runtime) {
-  const bool is_ready = runtime.ready == model::Readiness::Ready;
-  if (is_ready) {
-    shell::log(shell::LogLevel::Info, "runtime is ready", {{"runtime", runtime.id.value()}});
-  } else {
-    shell::log(shell::LogLevel::Warning, "runtime is not ready",
-               {{"runtime", runtime.id.value()}, {"why", runtime.message}});
+// What has changed since it was logged.
+void log_readiness(const std::vector<model::Runtime>& runtimes,
+                   std::map<model::RuntimeId, model::Readiness>& logged) {
+  std::map<model::RuntimeId, model::Readiness> now;
+  for (const model::Runtime& runtime : runtimes) {
+    now.emplace(runtime.id, runtime.ready);
+    const auto before = logged.find(runtime.id);
+    if (before != logged.end() && before->second == runtime.ready) continue;
+    if (runtime.ready == model::Readiness::Ready) {
+      shell::log(shell::LogLevel::Info, "runtime is ready", {{"runtime", runtime.id.value()}});
+    } else {
+      shell::log(shell::LogLevel::Warning, "runtime is not ready",
+                 {{"runtime", runtime.id.value()},
+                  {"state", std::string(model::to_string(runtime.ready))},
+                  {"reason", runtime.reason},
+                  {"why", runtime.message}});
+    }
   }
+  logged = std::move(now);
+}
+
+// What the runtime is, with what was configured. A limit of its own it keeps, if none is.
+Probing::Offer offer_of(const RuntimeConfig& config, OrderedRuntime& runtime) {
+  Probing::Offer offer{.runtime = runtime.runtime().describe(),
+                       .period = config.probe_period,
+                       .deadline = config.probe_deadline};
+  const model::RuntimeLimits own = offer.runtime.limits;
+  offer.runtime.limits = config.limits;
+  if (config.limits.instances == 0) offer.runtime.limits.instances = own.instances;
+  offer.runtime.primary = config.primary;
+  offer.runtime.grace = config.grace;
+  return offer;
 }
 
 }  // namespace
@@ -67,50 +96,146 @@ Result<model::NodeInfo> describe_node(const Config& config) {
   return node;
 }
 
-NodeWatch::NodeWatch(model::NodeInfo node, Runtimes& runtimes, Duration period, Tell tell,
+// --- Threads -------------------------------------------------------------------------------------
+
+// The thread that asks one runtime.
+struct NodeWatch::Asker {
+  RuntimeRef runtime;
+  std::optional<Probing::Try> next = {};
+  bool is_dismissed = false;
+  bool has_left = false;
+  std::thread thread = {};
+};
+
+// What all threads use; it outlives those that hang.
+struct NodeWatch::Shared {
+  std::mutex mutex;
+  std::condition_variable to_watch;   // answers, and the end
+  std::condition_variable to_askers;  // questions, and their end
+  Probing probing;
+  std::map<model::RuntimeId, std::shared_ptr<Asker>> askers;
+  std::vector<std::shared_ptr<Asker>> dismissed;
+  bool is_stopping = false;
+
+  // With the mutex held:
+  void dismiss(const std::shared_ptr<Asker>& asker);
+  void end_those_that_have_left();
+
+  // The life of an asker.
+  static void ask(const std::shared_ptr<Shared>& shared, const std::shared_ptr<Asker>& asker);
+};
+
+void NodeWatch::Shared::ask(const std::shared_ptr<Shared>& shared,
+                            const std::shared_ptr<Asker>& asker) {
+  std::unique_lock lock(shared->mutex);
+  for (;;) {
+    shared->to_askers.wait(lock, [&] { return asker->is_dismissed || asker->next; });
+    if (asker->is_dismissed) break;
+    const Probing::Try question = *std::exchange(asker->next, std::nullopt);
+    lock.unlock();
+    const auto result = asker->runtime->runtime().probe(question.deadline);
+    lock.lock();
+    shared->probing.answered(shell::now(), question.runtime, question.number, result);
+    shared->to_watch.notify_all();
+  }
+  asker->has_left = true;
+  shared->to_watch.notify_all();
+}
+
+void NodeWatch::Shared::dismiss(const std::shared_ptr<Asker>& asker) {
+  asker->is_dismissed = true;
+  dismissed.push_back(asker);
+  to_askers.notify_all();
+}
+
+void NodeWatch::Shared::end_those_that_have_left() {
+  std::erase_if(dismissed, [](const std::shared_ptr<Asker>& asker) {
+    if (asker->has_left) asker->thread.join();
+    return asker->has_left;
+  });
+}
+
+NodeWatch::NodeWatch(model::NodeInfo node, const std::vector<Runtimes::Offered>& offered, Tell tell,
                      std::function<std::optional<model::Ipv4>()> address)
-    : runtimes_(runtimes),
-      tell_(std::move(tell)),
+    : tell_(std::move(tell)),
       address_(std::move(address)),
-      node_(std::move(node)),
-      patience_(runtimes.size()) {
-  for (const auto& one : runtimes_) {
-    model::Runtime runtime = one->runtime().describe();
-    runtime.ready = model::Readiness::Unknown;
-    node_.runtimes.push_back(std::move(runtime));
+      shared_(new Shared{.mutex = {},
+                         .to_watch = {},
+                         .to_askers = {},
+                         .probing = Probing(std::move(node)),
+                         .askers = {},
+                         .dismissed = {}}) {
+  offer(offered);
+  thread_ = std::thread([this] { watch(); });
+}
+
+NodeWatch::~NodeWatch() {
+  {
+    const std::lock_guard lock(shared_->mutex);
+    shared_->is_stopping = true;
   }
-  if (runtimes_.empty()) tell_(agent::NodeObserved{node_});
-  for (std::size_t i = 0; i < runtimes_.size(); ++i) {
-    probes_.push_back(std::make_unique<shell::Periodic>(period, [this, i] { probe(i); }));
+  shared_->to_watch.notify_all();
+  thread_.join();
+  std::unique_lock lock(shared_->mutex);
+  for (const auto& [id, asker] : shared_->askers) shared_->dismiss(asker);
+  shared_->askers.clear();
+  shared_->to_watch.wait_for(lock, kMoment, [this] {
+    shared_->end_those_that_have_left();
+    return shared_->dismissed.empty();
+  });
+  for (const auto& asker : shared_->dismissed) {
+    shell::log(shell::LogLevel::Warning, "a runtime does not answer; it is left behind",
+               {{"runtime", asker->runtime->id().value()}});
+    asker->runtime->mute();
+    asker->thread.detach();
   }
 }
 
-// One that is not ready is tried less and less often: trying costs more than asking.
-void NodeWatch::probe(std::size_t number) {
-  Patience& patience = patience_[number];
-  if (patience.turns_to_skip > 0) {
-    --patience.turns_to_skip;
-    return;
+void NodeWatch::offer(const std::vector<Runtimes::Offered>& offered) {
+  std::vector<Probing::Offer> offers;
+  for (const auto& [config, runtime] : offered) offers.push_back(offer_of(config, *runtime));
+  const std::lock_guard lock(shared_->mutex);
+  shared_->end_those_that_have_left();
+  shared_->probing.offer(shell::now(), offers);
+  auto before = std::exchange(shared_->askers, {});
+  for (const auto& [config, runtime] : offered) {
+    const auto known = before.find(runtime->id());
+    if (known != before.end() && known->second->runtime == runtime) {
+      shared_->askers.insert(before.extract(known));
+      continue;
+    }
+    const auto asker = std::make_shared<Asker>(Asker{.runtime = runtime});
+    asker->thread = std::thread([shared = shared_, asker] { Shared::ask(shared, asker); });
+    shared_->askers.emplace(runtime->id(), asker);
   }
-  model::Runtime probed = runtimes_[number]->runtime().probe();
-  const bool is_ready = probed.ready == model::Readiness::Ready;
-  patience.pause = is_ready ? 0 : std::min(2 * patience.pause + 1, kTurnsSkippedMax);
-  patience.turns_to_skip = patience.pause;
-  update(number, std::move(probed));
+  for (const auto& [id, asker] : before) shared_->dismiss(asker);
+  shared_->to_watch.notify_all();
 }
 
-void NodeWatch::update(std::size_t number, model::Runtime probed) {
-  const auto address = address_ ? address_() : std::nullopt;
-  const std::lock_guard lock(mutex_);
-  if (address_) node_.address = address;
-  model::Runtime& known = node_.runtimes[number];
-  if (known.ready != probed.ready) log_readiness(probed);
-  known = std::move(probed);
-  const bool is_first = probed_.insert(number).second;
-  if (is_first && probed_.size() < runtimes_.size()) return;
-  if (told_ == node_) return;
-  told_ = node_;
-  tell_(agent::NodeObserved{node_});
+// The only one that tells, so that what is told is in order.
+void NodeWatch::watch() {
+  std::unique_lock lock(shared_->mutex);
+  std::map<model::RuntimeId, model::Readiness> logged;
+  while (!shared_->is_stopping) {
+    shared_->end_those_that_have_left();
+    const Time now = shell::now();
+    if (address_) shared_->probing.set_address(address_());
+    shared_->probing.expire(now);
+    for (Probing::Try& question : shared_->probing.begin(now)) {
+      shared_->askers.at(question.runtime)->next = std::move(question);
+      shared_->to_askers.notify_all();
+    }
+    if (auto news = shared_->probing.take_news()) {
+      log_readiness(news->runtimes, logged);
+      tell_(agent::NodeObserved{*std::move(news)});
+    }
+    const auto next = shared_->probing.wake_at();
+    if (next) {
+      shared_->to_watch.wait_until(lock, shell::to_steady(*next));
+    } else {
+      shared_->to_watch.wait(lock);
+    }
+  }
 }
 
 }  // namespace berth::agentd

@@ -27,6 +27,16 @@ OrderedRuntime::OrderedRuntime(const MakeRuntime& make, Tell tell, StateEnds sta
   kind_ = model::kind_of(described.type);
 }
 
+void OrderedRuntime::mute() {
+  const std::lock_guard lock(telling_);
+  is_mute_ = true;
+}
+
+void OrderedRuntime::tell(agent::Event event) {
+  const std::lock_guard lock(telling_);
+  if (!is_mute_) tell_(std::move(event));
+}
+
 void OrderedRuntime::list() {
   const std::unique_lock no_starts(starting_);
   {
@@ -43,12 +53,12 @@ void OrderedRuntime::list() {
   listing_ = false;
   const auto held_back = std::exchange(held_back_, {});
   for (const agent::Exited& exited : held_back) {
-    if (!runs || !is_in(*runs, exited)) tell_(exited);
+    if (!runs || !is_in(*runs, exited)) tell(exited);
   }
   if (!runs) return;
-  tell_(agent::RunsListed{id_, *runs});
+  tell(agent::RunsListed{id_, *runs});
   for (const agent::Exited& exited : held_back) {
-    if (is_in(*runs, exited)) tell_(exited);
+    if (is_in(*runs, exited)) tell(exited);
   }
 }
 
@@ -56,9 +66,9 @@ void OrderedRuntime::start(const agent::Start& start) {
   const std::shared_lock no_list(starting_);
   const auto started = try_start(start);
   if (started) {
-    tell_(agent::Started{start.spec.key, start.run});
+    tell(agent::Started{start.spec.key, start.run});
   } else {
-    tell_(agent::StartFailed{start.spec.key, start.run, started.error()});
+    tell(agent::StartFailed{start.spec.key, start.run, started.error()});
   }
 }
 
@@ -97,7 +107,7 @@ void OrderedRuntime::exited(const model::InstanceKey& key, const model::RunId& r
   if (listing_) {
     held_back_.push_back(std::move(exited));
   } else {
-    tell_(std::move(exited));
+    tell(std::move(exited));
   }
 }
 

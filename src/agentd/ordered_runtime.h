@@ -42,14 +42,21 @@ class OrderedRuntime final : public runtime::RunListener {
   void stop(const agent::Stop& stop);
   void set_pausing(const agent::SetPausing& set);
 
+  // Nothing is told from now on.
+  void mute();
+
   void exited(const model::InstanceKey& key, const model::RunId& run, std::int32_t exit_code,
               const model::Problem& problem) override;
 
  private:
   tl::expected<void, model::Problem> try_start(const agent::Start& start);
 
+  void tell(agent::Event event);
+
   const Tell tell_;
   const StateEnds states_;
+  std::mutex telling_;  // the last to be taken
+  bool is_mute_ = false;
   std::shared_mutex starting_;  // shared by starts, owned by a list
   std::mutex mutex_;
   bool listing_ = false;

@@ -21,7 +21,7 @@ class HastyRuntime final : public runtime::Runtime {
     runtime.id = model::RuntimeId("process");
     return runtime;
   }
-  model::Runtime probe() override { return describe(); }
+  runtime::ProbeResult probe(Duration) override { return {}; }
   Result<std::vector<model::FoundRun>> list() override {
     listener_.exited(key_of("before"), {}, 1, {});
     std::vector<model::FoundRun> found{{key_of("after"), {}, model::ItemType::Service, "1"}};

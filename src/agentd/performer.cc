@@ -1,6 +1,5 @@
 #include "agentd/performer.h"
 
-#include <algorithm>
 #include <string>
 #include <variant>
 
@@ -14,12 +13,7 @@ using shell::LogLevel;
 // Far more than the core can want at once: it waits for answers.
 constexpr std::size_t kTasksMax = 100'000;
 constexpr std::size_t kCheckers = 2;
-
-std::size_t count_components(const Runtimes& runtimes) {
-  return static_cast<std::size_t>(std::count_if(
-      runtimes.begin(), runtimes.end(),
-      [](const auto& runtime) { return runtime->kind() == model::RuntimeKind::Component; }));
-}
+constexpr std::size_t kInstallers = 3;  // a machine has that many components
 
 // The core hears nothing, and asks again after a while.
 void submit(shell::Workers& workers, const std::string& key, shell::Workers::Task task) {
@@ -37,10 +31,7 @@ Performer::Performer(Runtimes& runtimes, CheckHealth check_health, EraseData era
       tell_(std::move(tell)),
       networks_(networks),
       workers_(threads, kTasksMax),
-      checkers_(kCheckers, kTasksMax) {
-  const std::size_t components = count_components(runtimes);
-  if (components > 0) installers_ = std::make_unique<shell::Workers>(components, kTasksMax);
-}
+      checkers_(kCheckers, kTasksMax) {}
 
 void Performer::perform(const agent::Action& action) {
   std::visit([this](const auto& one) { begin(one); }, action);
@@ -49,36 +40,31 @@ void Performer::perform(const agent::Action& action) {
 void Performer::forget(const agent::Exited& exited) {
   // Which runtime it was is not said; the others know no such run.
   submit(workers_, model::to_string(exited.key), [this, exited] {
-    for (const auto& one : runtimes_) one->runtime().forget(exited.key, exited.run);
+    for (const RuntimeRef& one : runtimes_.all()) one->runtime().forget(exited.key, exited.run);
   });
 }
 
 void Performer::stop() {
-  for (const auto& runtime : runtimes_) runtime->runtime().leave();
+  for (const RuntimeRef& runtime : runtimes_.all()) runtime->runtime().leave();
   checkers_.stop();
   workers_.stop();
   if (installers_) installers_->stop();
 }
 
-OrderedRuntime* Performer::find(const model::RuntimeId& id) {
-  for (const auto& runtime : runtimes_) {
-    if (runtime->id() == id) return runtime.get();
-  }
-  return nullptr;
-}
-
 shell::Workers& Performer::workers_for(const OrderedRuntime& runtime) {
-  return runtime.kind() == model::RuntimeKind::Component ? *installers_ : workers_;
+  if (runtime.kind() != model::RuntimeKind::Component) return workers_;
+  if (!installers_) installers_ = std::make_unique<shell::Workers>(kInstallers, kTasksMax);
+  return *installers_;
 }
 
 void Performer::begin(const agent::ListRuns& list) {
-  OrderedRuntime* runtime = find(list.runtime);
+  const RuntimeRef runtime = runtimes_.find(list.runtime);
   if (runtime == nullptr) return;
   submit(workers_for(*runtime), "runtime " + list.runtime.value(), [runtime] { runtime->list(); });
 }
 
 void Performer::begin(const agent::Start& start) {
-  OrderedRuntime* runtime = find(start.spec.runtime);
+  const RuntimeRef runtime = runtimes_.find(start.spec.runtime);
   if (runtime == nullptr) {
     const model::Problem problem{"NoSuchRuntime",
                                  "there is no runtime " + start.spec.runtime.value()};
@@ -106,7 +92,7 @@ bool Performer::take_turn(const Name& start) {
 }
 
 void Performer::begin(const agent::Stop& stop) {
-  OrderedRuntime* runtime = find(stop.runtime);
+  const RuntimeRef runtime = runtimes_.find(stop.runtime);
   if (runtime == nullptr) return tell_(agent::Exited{stop.key, stop.run, 0});
   bool interrupts = false;
   {

@@ -10,7 +10,7 @@
 
 #include "agent/events.h"
 #include "agentd/network_control.h"
-#include "agentd/ordered_runtime.h"
+#include "agentd/runtimes.h"
 #include "base/result.h"
 #include "shell/workers.h"
 
@@ -21,8 +21,6 @@ using CheckHealth = std::function<agent::HealthChecked(const agent::CheckHealth&
 
 // Takes away what an instance has left on this machine. May block.
 using EraseData = std::function<Result<void>(const model::InstanceKey&)>;
-
-using Runtimes = std::vector<std::unique_ptr<OrderedRuntime>>;
 
 // Does what the core decides, on threads of its own: what concerns one instance one after the
 // other, different instances side by side. Answers are told as facts.
@@ -53,7 +51,6 @@ class Performer {
 
   bool take_turn(const Name& start);
 
-  OrderedRuntime* find(const model::RuntimeId& id);
   shell::Workers& workers_for(const OrderedRuntime& runtime);
 
   Runtimes& runtimes_;
@@ -65,7 +62,7 @@ class Performer {
   std::set<Name> waiting_;    // starts whose turn has not come, and that shall still be done
   std::set<Name> under_way_;  // starts that a runtime is busy with
   shell::Workers workers_;
-  // Apart, and only where there are components: to install one takes minutes.
+  // Apart, and only once there is a component: to install one takes minutes.
   std::unique_ptr<shell::Workers> installers_;
   shell::Workers checkers_;  // apart, so that a slow check does not keep anything from starting
 };

@@ -20,7 +20,7 @@ class SlowComponents final : public runtime::Runtime {
     runtime.type = model::RuntimeType::Rootfs;
     return runtime;
   }
-  model::Runtime probe() override { return describe(); }
+  runtime::ProbeResult probe(Duration) override { return {}; }
   Result<std::vector<model::FoundRun>> list() override { return std::vector<model::FoundRun>{}; }
   tl::expected<void, model::Problem> start(const model::InstanceSpec&,
                                            const model::RunId&) override {
@@ -46,10 +46,15 @@ TEST(Performer, NothingWaitsForAComponentThatIsBeingInstalledNotEvenTheEndOfTheA
   testing::FakeMachine machine;
   Runtimes runtimes;
   const Tell ignore = [](agent::Event) {};
-  runtimes.push_back(std::make_unique<OrderedRuntime>(
-      [&](runtime::RunListener& listener) { return machine.make_runtime(listener); }, ignore));
-  runtimes.push_back(std::make_unique<OrderedRuntime>(
-      [](runtime::RunListener&) { return std::make_unique<SlowComponents>(); }, ignore));
+  runtimes.offer({{.name = "process"}, {.name = "rootfs", .type = model::RuntimeType::Rootfs}},
+                 [&](const RuntimeConfig& config) {
+                   const MakeRuntime make =
+                       [&](runtime::RunListener& listener) -> std::unique_ptr<runtime::Runtime> {
+                     if (config.name == "process") return machine.make_runtime("process", listener);
+                     return std::make_unique<SlowComponents>();
+                   };
+                   return std::make_shared<OrderedRuntime>(make, ignore);
+                 });
   const CheckHealth no_checks = [](const agent::CheckHealth&) { return agent::HealthChecked{}; };
   const EraseData nothing_to_erase = [](const model::InstanceKey&) { return Result<void>{}; };
   Performer performer(runtimes, no_checks, nothing_to_erase, ignore, 1);

@@ -4,6 +4,7 @@
 #include <malloc.h>
 
 #include <algorithm>
+#include <csignal>
 #include <cstdio>
 #include <memory>
 #include <optional>
@@ -29,6 +30,7 @@ namespace {
 
 namespace fs = std::filesystem;
 using Arguments = std::vector<std::string>;
+using shell::Settings;
 
 constexpr int kFailed = 1;
 constexpr int kCalledWrongly = 2;
@@ -41,7 +43,10 @@ Usage:
   berth-agent join https://HOST:PORT TOKEN [--name NAME]    become a node of a unit
   berth-agent remove-networks [settings]                    take away what an ended agent has left
   berth-agent --show-config [settings]                      show each setting and its origin
-  berth-agent --help | --version)";
+  berth-agent --help | --version
+
+SIGHUP makes a running agent read its settings again: runtimes are added, removed and changed while
+all that runs goes on. Other settings need a restart.)";
 
 int fail(const Error& error, int code = kFailed) {
   fmt::print(stderr, "berth-agent: {}\n", error.message);
@@ -115,9 +120,27 @@ Result<void> take_stock(Config& config, store::Store& store) {
   return {};
 }
 
-Result<void> run(Config config) {
+// What cannot change while it runs is named, and stays; what is wrong changes nothing at all.
+void reload(Daemon& daemon, Settings& current, const Arguments& arguments) {
+  const auto settings = load_settings(arguments);
+  const auto config = settings ? read_config(*settings) : Result<Config>(settings.error());
+  if (!config) {
+    return shell::log(shell::LogLevel::Error, "the settings are wrong; all stays as it was",
+                      {{"error", config.error().message}});
+  }
+  for (const std::string& name : settings->differences(current)) {
+    if (can_change_at_run_time(name)) continue;
+    shell::log(shell::LogLevel::Warning, "a setting has changed that needs a restart of the agent",
+               {{"setting", name}});
+  }
+  current = *settings;
+  daemon.set_runtimes(config->runtimes);
+  shell::log(shell::LogLevel::Info, "the settings were read again");
+}
+
+Result<void> run(Config config, Settings settings, const Arguments& arguments) {
   // Before any thread is started: they inherit the mask.
-  shell::Signals signals = TRY(shell::Signals::block());
+  shell::Signals signals = TRY(shell::Signals::block({SIGHUP}));
   shell::configure_log(config.log_format, config.log_level);
   TRY(runtime::check_crash_variable());
   TRY(make_state_directory(config.state_dir));
@@ -133,7 +156,7 @@ Result<void> run(Config config) {
   const auto daemon = TRY(Daemon::open(config, real_outside(config, store, credentials)));
 
   std::thread running([&daemon] { daemon->run(); });
-  signals.wait(std::nullopt);
+  while (signals.wait(std::nullopt) == SIGHUP) reload(*daemon, settings, arguments);
   daemon->stop();
   running.join();
   return {};
@@ -183,8 +206,8 @@ int run_program(const Arguments& given) {
   auto config = read_config(*settings);
   if (!config) return fail(config.error(), kCalledWrongly);
   if (shows_config) return 0;
-  const auto ended =
-      removes_networks ? remove_networks(*std::move(config)) : run(*std::move(config));
+  const auto ended = removes_networks ? remove_networks(*std::move(config))
+                                      : run(*std::move(config), *settings, arguments);
   return ended ? 0 : fail(ended.error());
 }
 

@@ -4,7 +4,6 @@
 #include <utility>
 #include <vector>
 
-#include "agentd/machine.h"
 #include "agentd/state_keeper.h"
 #include "link/agent_end.h"
 #include "runtime/directory_tree.h"
@@ -17,17 +16,6 @@
 
 namespace berth::agentd {
 namespace {
-
-std::vector<model::RuntimeType> runtime_types(const Config& config) {
-  if (config.runtimes) return *config.runtimes;
-  std::vector<model::RuntimeType> types;
-  for (const auto type : {model::RuntimeType::Runc, model::RuntimeType::Crun}) {
-    if (is_installed(model::to_string(type))) types.push_back(type);
-  }
-  types.push_back(model::RuntimeType::Process);
-  if (is_installed(runtime::kEmulator)) types.push_back(model::RuntimeType::Vm);
-  return types;
-}
 
 // Ends with the daemon; what it has made stays.
 class HostNetworkControl final : public NetworkControl {
@@ -100,17 +88,13 @@ model::Footprint count_disk(const std::filesystem::path& state_dir, const model:
           .traffic = {}};
 }
 
-std::vector<MakeRuntime> runtime_makers(const Config& config, runtime::InstanceNetworks* networks) {
+auto runtime_maker(const Config& config, runtime::InstanceNetworks* networks) {
   runtime::MachineConfig machine = machine_of(config);
   machine.networks = networks;
-  std::vector<MakeRuntime> makers;
-  for (const model::RuntimeType type : runtime_types(config)) {
-    makers.push_back([machine, type](runtime::RunListener& listener) {
-      auto made = runtime::make_runtimes(machine, {type}, listener);
-      return made.empty() ? nullptr : std::move(made.front());
-    });
-  }
-  return makers;
+  return [machine](const RuntimeConfig& wanted, runtime::RunListener& listener) {
+    return runtime::make_runtime(
+        machine, {model::RuntimeId(wanted.name), wanted.type, wanted.program}, listener);
+  };
 }
 
 std::function<Link(link::AgentEndListener)> link_opener(const Config& config,
@@ -148,7 +132,7 @@ Outside real_outside(const Config& config, store::Store& store,
   const auto networks = open_networks(config);
   Outside outside{
       .store = store,
-      .make_runtimes = runtime_makers(config, networks ? &networks->host() : nullptr),
+      .make_runtime = runtime_maker(config, networks ? &networks->host() : nullptr),
       .open_link = {},
       .credentials = credentials,
       .save_credentials =

@@ -53,12 +53,12 @@ class RealOutside : public ::testing::Test {
       config.state_dir = directory_;
       config.shim = kShim;
       config.image_dir = directory_ / "images";
-      config.runtimes = {model::RuntimeType::Process};
+      config.runtimes = {{.name = "process", .type = model::RuntimeType::Process}};
       config.stop_grace = 100ms;
       config.stop_instances_on_exit = end == AtTheEnd::Stop;
       Outside made = real_outside(config, *store_, std::nullopt);
       made.open_link = outside.open_link;
-      outside.make_runtimes = made.make_runtimes;
+      outside.make_runtime = made.make_runtime;
       outside.open_log = made.open_log;
     };
     return std::make_unique<RunningAgent>(unused_, *store_, &server, real);

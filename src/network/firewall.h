@@ -11,6 +11,8 @@
 // from one packet to the next, or nothing of it.
 namespace berth::network {
 
+inline constexpr char kRouterTableName[] = "berth";  // of family inet
+
 // The rules of a router. Packets from one network into another pass only as an allowed flow, or in
 // answer to one; they carry the node's address in the target network, so that answers come back to
 // the node that let them out. An open connection whose flow is no longer allowed is cut. Counters

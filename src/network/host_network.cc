@@ -152,6 +152,7 @@ Result<std::unique_ptr<HostNetwork>> HostNetwork::open(Config config) {
   TRY(router.run([] { return set_kernel(kRouterSettings); }));
   Links host_links = TRY(Links::open(host));
   Links router_links = TRY(Links::open(router));
+  Inspection inspection = TRY(Inspection::open(router));
   const auto outer = find_outer_address(config);
   const std::uint32_t mtu = TRY(mtu_at(host_links, outer));
   TRY(set_kernel({Setting{"ipv4/ip_forward", "1"}}));
@@ -164,6 +165,7 @@ Result<std::unique_ptr<HostNetwork>> HostNetwork::open(Config config) {
                                                        .router = std::move(router),
                                                        .host_links = std::move(host_links),
                                                        .router_links = std::move(router_links),
+                                                       .inspection = std::move(inspection),
                                                        .link_address = link_address,
                                                        .outer = outer,
                                                        .mtu = mtu - kTunnelOverhead}));
@@ -220,7 +222,7 @@ Result<void> HostNetwork::remove_all(const Config& config) {
 // --- Networks ------------------------------------------------------------------------------------
 
 model::Ipv4 HostNetwork::address() const {
-  const std::lock_guard lock(mutex_);
+  const std::lock_guard lock(told_mutex_);
   return address_.value_or(parts_.link_address);
 }
 
@@ -245,6 +247,10 @@ bool HostNetwork::is_stopping() const {
 
 void HostNetwork::take_told() {
   const std::lock_guard lock(told_mutex_);
+  if (std::exchange(must_write_rules_, false)) {
+    firewalled_.reset();
+    is_realised_ = false;
+  }
   if (wanted_ == told_) return;
   wanted_ = told_;
   is_realised_ = false;
@@ -253,6 +259,7 @@ void HostNetwork::take_told() {
 // One network that does not work is not in the way of the others.
 void HostNetwork::realise() {
   take_told();
+  show(std::nullopt);
   const Problems before = std::exchange(problems_, {});
   problems_.address = message_of(ensure_address());
   problems_.names = message_of(name_server_.ensure(parts_.router));
@@ -268,7 +275,45 @@ void HostNetwork::realise() {
     if (!named && problems_.names.empty()) problems_.names = named.error().message;
   }
   is_realised_ = !problems_.any();
+  show(what_was_made());
   log_changes(before);
+}
+
+Inspection::Made HostNetwork::what_was_made() const {
+  Inspection::Made made{.devices = {kUplinkDevice}, .has_rules = firewalled_.has_value()};
+  if (wanted_) {
+    for (const model::ProviderNetwork& one : wanted_->networks) {
+      if (!problems_.networks.contains(one.owner)) made.devices.push_back(bridge_device(one.vxlan));
+    }
+  }
+  return made;
+}
+
+void HostNetwork::show(std::optional<Inspection::Made> made) {
+  const std::lock_guard lock(told_mutex_);
+  made_ = std::move(made);
+  firewall_problem_ = problems_.firewall;
+}
+
+// While something is being changed, what was found last still holds.
+std::string HostNetwork::why_not_ready() {
+  const std::lock_guard one_at_a_time(inspection_mutex_);
+  std::optional<Inspection::Made> made;
+  {
+    const std::lock_guard lock(told_mutex_);
+    if (!firewall_problem_.empty()) return "the firewall: " + firewall_problem_;
+    made = made_;
+  }
+  if (!made) return missing_;
+  std::string missing = parts_.inspection.missing(*made);
+  {
+    const std::lock_guard lock(told_mutex_);
+    if (made_ != made) return missing_;
+    must_write_rules_ |= !missing.empty();
+  }
+  missing_ = std::move(missing);
+  if (!missing_.empty()) ::eventfd_write(wake_.get(), 1);
+  return missing_;
 }
 
 // Somebody has come or gone. An instance that has moved here was seen elsewhere before, and as long
@@ -358,7 +403,10 @@ Result<void> HostNetwork::ensure_address() {
                                            .device = host_device(tag_),
                                            .link_address = parts_.link_address,
                                            .node_address = address})));
-  address_ = address;
+  {
+    const std::lock_guard lock(told_mutex_);
+    address_ = address;
+  }
   const bool is_taken = outer && !is_free;
   shell::log(is_taken ? LogLevel::Warning : LogLevel::Info,
              is_taken ? "another agent of this machine has the address; only agents on this "

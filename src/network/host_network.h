@@ -13,6 +13,7 @@
 #include "base/result.h"
 #include "model/network.h"
 #include "network/firewall.h"
+#include "network/inspection.h"
 #include "network/links.h"
 #include "network/name_server.h"
 #include "network/network_namespace.h"
@@ -58,6 +59,9 @@ class HostNetwork final : public runtime::InstanceNetworks {
       const model::InstanceKey& key, const model::InstanceNetwork& network) override;
   void release(const model::InstanceKey& key) override;
 
+  // Looks at what there should be; what is missing is made again soon.
+  std::string why_not_ready() override;
+
   // A TCP socket that stands beside the instances, at their router; -1 and errno if there is none.
   int open_socket() const;
 
@@ -72,6 +76,7 @@ class HostNetwork final : public runtime::InstanceNetworks {
     NetworkNamespace router;
     Links host_links;
     Links router_links;
+    Inspection inspection;
     model::Ipv4 link_address;
     std::optional<model::Ipv4> outer;  // the address that we would like to have
     std::uint32_t mtu = 1500;
@@ -102,6 +107,8 @@ class HostNetwork final : public runtime::InstanceNetworks {
   void sweep();
   void realise();
   void announce_instances();
+  Inspection::Made what_was_made() const;
+  void show(std::optional<Inspection::Made> made);
   Result<void> ensure_network(const model::ProviderNetwork& network);
   Result<void> remove_others();
   Result<void> ensure_firewall();
@@ -121,7 +128,13 @@ class HostNetwork final : public runtime::InstanceNetworks {
   std::condition_variable changed_;
   std::optional<model::NodeNetwork> told_;
   bool must_announce_ = false;
+  bool must_write_rules_ = false;         // somebody has taken them away
+  std::optional<Inspection::Made> made_;  // nullopt while it is being changed
+  std::string firewall_problem_;
   bool stopping_ = false;
+
+  std::mutex inspection_mutex_;  // of parts_.inspection and what follows; held for a moment only
+  std::string missing_;          // when it was looked last
 
   mutable std::mutex mutex_;  // of all the rest; held while something is done
   Parts parts_;
@@ -129,7 +142,7 @@ class HostNetwork final : public runtime::InstanceNetworks {
   std::optional<model::NodeNetwork> wanted_;
   bool is_realised_ = false;
   std::optional<model::NodeNetwork> firewalled_;  // what the rules were made of
-  std::optional<model::Ipv4> address_;
+  std::optional<model::Ipv4> address_;            // written under both mutexes
   Problems problems_;
   runtime::shim::Fd wake_;
   std::thread keeper_;  // the last: it uses the others

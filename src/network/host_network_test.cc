@@ -476,6 +476,26 @@ TEST_F(TwoOwners, TheNameServerIsStartedAgainWhenItEnds) {
   EXPECT_TRUE(wait_until(answers));
 }
 
+TEST_F(TwoOwners, ABridgeOrRulesThatAreGoneAreNoticedAndMadeAgain) {
+  HostNetwork& network = *a_->network;
+  const auto works = [&] { return network.why_not_ready().empty(); };
+  ASSERT_TRUE(wait_until(works)) << network.why_not_ready();
+  Links links = *Links::open(router_of(*a_));
+  // Again and again: it may be healed by a look that was due anyway.
+  EXPECT_TRUE(wait_until([&] {
+    return links.remove("net101") &&
+           network.why_not_ready() == "device net101 of the router is gone";
+  }));
+  EXPECT_TRUE(wait_until(works)) << network.why_not_ready();
+  EXPECT_TRUE(*links.find("net101"));
+  EXPECT_TRUE(wait_until([&] {
+    output_of(router_of(*a_), {"nft", "delete", "table", "inet", "berth"});
+    return network.why_not_ready() == "the rules of the firewall are gone";
+  }));
+  EXPECT_TRUE(wait_until(works)) << network.why_not_ready();
+  EXPECT_THAT(output_of(router_of(*a_), {"nft", "list", "tables"}), HasSubstr("inet berth"));
+}
+
 TEST_F(TwoOwners, WhatIsNoLongerListedIsTakenDown) {
   a_->network->apply(
       {.networks = {network_of("acme", 1, 1, {address_of_host(2)})}, .names = {}, .flows = {}});

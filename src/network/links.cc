@@ -100,7 +100,7 @@ Result<void> unless_gone(Result<void> removed) {
 }  // namespace
 
 Result<Links> Links::open(const NetworkNamespace& network_namespace) {
-  Netlink netlink = TRY(network_namespace.run([] { return Netlink::open(); }));
+  Netlink netlink = TRY(network_namespace.run([] { return Netlink::open(NETLINK_ROUTE); }));
   return Links(std::move(netlink));
 }
 

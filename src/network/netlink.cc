@@ -113,8 +113,8 @@ Attributes Attributes::nested(std::uint16_t attribute) const {
 
 // --- The conversation ----------------------------------------------------------------------------
 
-Result<Netlink> Netlink::open() {
-  Fd socket(::socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE));
+Result<Netlink> Netlink::open(int protocol) {
+  Fd socket(::socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, protocol));
   if (!socket.is_open()) return failed("no socket");
   const int on = 1;
   ::setsockopt(socket.get(), SOL_NETLINK, NETLINK_EXT_ACK, &on, sizeof on);

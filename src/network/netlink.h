@@ -11,7 +11,8 @@
 #include "base/result.h"
 #include "runtime/shim/files.h"
 
-// Rtnetlink: what the kernel is told and asked about links, addresses and routes.
+// Netlink: what the kernel is told and asked about links, addresses and routes, and asked about
+// tables of rules.
 namespace berth::network {
 
 // A message to the kernel while it is written: a header, then attributes, which may be nested.
@@ -94,7 +95,7 @@ struct Listed {
 class Netlink {
  public:
   // The namespace of the calling thread, wherever the conversation is held later.
-  static Result<Netlink> open();
+  static Result<Netlink> open(int protocol);
 
   // Conflict: it is there already; NotFound: it is not there. The message is the kernel's.
   Result<void> tell(const Message& message);

@@ -16,6 +16,7 @@
 #include <string_view>
 #include <utility>
 
+#include "codec/scalar.h"
 #include "runtime/shim/files.h"
 #include "runtime/shim/spawn.h"
 
@@ -106,8 +107,8 @@ Result<CommandOutcome> run_command(const std::vector<std::string>& argv,
     return Error{Code::Unavailable, argv.front() + " was interrupted"};
   }
   if (wait == Wait::Late) {
-    const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(limits.deadline).count();
-    return Error{Code::Unavailable, fmt::format("{} took more than {} s", argv.front(), seconds)};
+    return Error{Code::Unavailable, fmt::format("{} took more than {}", argv.front(),
+                                                codec::Scalar<Duration>::text(limits.deadline))};
   }
   outcome.code = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
   return outcome;
@@ -119,6 +120,11 @@ std::string last_words(std::string_view output) {
 }
 
 std::string find_program(const std::string& name) {
+  if (name.find('/') != std::string::npos) {
+    struct stat file {};
+    const bool is_file = ::stat(name.c_str(), &file) == 0 && S_ISREG(file.st_mode);
+    return is_file && ::access(name.c_str(), X_OK) == 0 ? name : "";
+  }
   const char* path = ::getenv("PATH");
   std::string places = path != nullptr ? path : "";
   places += ":/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";

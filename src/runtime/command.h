@@ -33,7 +33,8 @@ Result<CommandOutcome> run_command(const std::vector<std::string>& argv, Duratio
 // The end of what a program said, not longer than people read.
 std::string last_words(std::string_view output);
 
-// The program's full path, looked up in PATH and where administrators' programs are; empty: none.
+// The program's full path: as it is if it is one, else looked up in PATH and where administrators'
+// programs are; empty: there is none that can be executed.
 std::string find_program(const std::string& name);
 
 // What changes when another file comes in its place, or its content changes; "" if there is none.

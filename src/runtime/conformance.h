@@ -73,6 +73,8 @@ class RuntimeTest : public testing::Test {
 
   // Opens it, in another life of the agent if it was open before.
   void open(model::RuntimeType type);
+  void open(const RuntimeSpec& spec);
+  static model::RuntimeId id_of(model::RuntimeType type);
   void close();
 
   Runtime& runtime() { return *runtime_; }
@@ -107,6 +109,7 @@ class RuntimeTest : public testing::Test {
 
  private:
   model::RuntimeType type_ = model::RuntimeType::Process;
+  std::optional<RuntimeSpec> spec_;  // if it is not simply called like its type
   std::unique_ptr<Ends> ends_;
   std::unique_ptr<Runtime> runtime_;
 };

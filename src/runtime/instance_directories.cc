@@ -62,6 +62,17 @@ Started<void> make_state_directory(const MachineConfig& config, const model::Ins
   return limit(config, path, spec, Project::State);
 }
 
+std::string why_no_runs(const MachineConfig& config) {
+  if (::access(config.shim.c_str(), X_OK) != 0) {
+    return fmt::format("cannot run {}: {}", config.shim.string(), std::strerror(errno));
+  }
+  const std::filesystem::path runs = config.state_dir / "runs";
+  if (::access(runs.c_str(), W_OK | X_OK) != 0) {
+    return fmt::format("cannot write to {}: {}", runs.string(), std::strerror(errno));
+  }
+  return "";
+}
+
 bool is_root() { return ::geteuid() == 0; }
 
 std::optional<shim::User> user_of(const model::InstanceSpec& spec) {

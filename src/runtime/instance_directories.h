@@ -38,6 +38,9 @@ bool is_root();
 
 // A name for the machine that an instance believes to be on.
 std::string host_name_of(const model::InstanceKey& key);
+// Why no run can be begun, whatever it runs: the shim, or where runs are kept. "": nothing is in
+// the way.
+std::string why_no_runs(const MachineConfig& config);
 
 // The item's variables, and those that tell an instance who it is.
 std::map<std::string, std::string> variables_of(const model::InstanceSpec& spec,

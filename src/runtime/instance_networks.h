@@ -41,6 +41,9 @@ class InstanceNetworks {
   // address, through a device in the namespace.
   virtual tl::expected<JoinedNetwork, model::Problem> attach_guest(
       const model::InstanceKey& key, const model::InstanceNetwork& network) = 0;
+  // Why instances cannot be connected now; "" if they can. Cheap: it asks the kernel, starts no
+  // program and waits for nobody.
+  virtual std::string why_not_ready() { return ""; }
 
   // Takes it away, unless a run of the instance lives.
   virtual void release(const model::InstanceKey& key) = 0;

@@ -16,6 +16,7 @@
 #include "model/instance.h"
 #include "model/run.h"
 #include "model/runtime.h"
+#include "runtime/probe.h"
 
 // How instances are really run on this machine.
 namespace berth::runtime {
@@ -71,11 +72,13 @@ class Runtime {
  public:
   virtual ~Runtime() = default;
 
-  // What it is and offers, with the readiness that was found out last; see `probe`.
+  // What it is and offers. Whether it is Ready only `probe` says.
   virtual model::Runtime describe() const = 0;
 
-  // Tries whether instances can be started here, and says why not.
-  virtual model::Runtime probe() = 0;
+  // Finds out whether instances can be started here and connected. It is asked every second or so,
+  // by one thread at a time: what is dear is done only when there is a reason to. Whoever starts
+  // programs for it kills them at the deadline, with their whole process group.
+  virtual ProbeResult probe(Duration deadline) = 0;
 
   // All runs that are running or whose end has not been told yet. From now on their ends are told,
   // always by another thread than the caller's, and none while this lists: a run in the list has
@@ -104,7 +107,7 @@ class Runtime {
   virtual Result<void> pause(const model::InstanceKey& key) = 0;
   virtual Result<void> resume(const model::InstanceKey& key) = 0;
 
-  // The agent is about to end: starts that take long give up. What runs goes on.
+  // The agent is about to end: starts and probes that take long give up. What runs goes on.
   virtual void leave() {}
 
   virtual std::map<model::InstanceKey, Consumption> measure() = 0;

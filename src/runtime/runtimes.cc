@@ -18,9 +18,8 @@ std::filesystem::path from_root(const std::filesystem::path& path) {
 
 }  // namespace
 
-std::vector<std::unique_ptr<Runtime>> make_runtimes(const MachineConfig& config,
-                                                    const std::vector<model::RuntimeType>& types,
-                                                    RunListener& listener) {
+std::unique_ptr<Runtime> make_runtime(const MachineConfig& config, const RuntimeSpec& spec,
+                                      RunListener& listener) {
   MachineConfig machine = config;
   machine.state_dir = from_root(config.state_dir);
   machine.image_dir = from_root(config.image_dir);
@@ -29,28 +28,19 @@ std::vector<std::unique_ptr<Runtime>> make_runtimes(const MachineConfig& config,
   if (!components.empty()) components = from_root(components);
   ::mkdir(machine.state_dir.c_str(), 0711);
   ::mkdir((machine.state_dir / "runs").c_str(), 0700);
-  std::vector<std::unique_ptr<Runtime>> runtimes;
-  for (const model::RuntimeType type : types) {
-    switch (type) {
-      case model::RuntimeType::Process:
-        runtimes.push_back(std::make_unique<ProcessRuntime>(machine, listener));
-        break;
-      case model::RuntimeType::Runc:
-      case model::RuntimeType::Crun:
-        runtimes.push_back(std::make_unique<ContainerRuntime>(machine, type, listener));
-        break;
-      case model::RuntimeType::Vm:
-        runtimes.push_back(std::make_unique<VmRuntime>(machine, listener));
-        break;
-      case model::RuntimeType::Rootfs:
-      case model::RuntimeType::Boot:
-      case model::RuntimeType::Firmware:
-        runtimes.push_back(std::make_unique<ComponentRuntime>(machine, type, listener));
-        break;
-      default: break;
-    }
+  switch (spec.type) {
+    case model::RuntimeType::Process:
+      return std::make_unique<ProcessRuntime>(machine, spec.id, listener);
+    case model::RuntimeType::Runc:
+    case model::RuntimeType::Crun:
+      return std::make_unique<ContainerRuntime>(machine, spec, listener);
+    case model::RuntimeType::Vm: return std::make_unique<VmRuntime>(machine, spec, listener);
+    case model::RuntimeType::Rootfs:
+    case model::RuntimeType::Boot:
+    case model::RuntimeType::Firmware:
+      return std::make_unique<ComponentRuntime>(machine, spec, listener);
+    default: return nullptr;
   }
-  return runtimes;
 }
 
 }  // namespace berth::runtime

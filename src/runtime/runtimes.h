@@ -32,8 +32,8 @@ struct ComponentConfig {
 };
 
 struct MachineConfig {
-  // Below it: runs/ logs/ storage/ state/ images/. It is made if it is not there; instances run as
-  // users of their own must be able to pass through it (mode 0711).
+  // Below it: runs/ logs/ storage/ state/ images/ oci/. It is made if it is not there; instances
+  // run as users of their own must be able to pass through it (mode 0711).
   std::filesystem::path state_dir;
   std::string agent_id;                  // of this node; several agents may share a machine
   std::filesystem::path shim;            // the program berth-shim
@@ -45,14 +45,19 @@ struct MachineConfig {
   bool has_quotas = false;               // the file system holds storage and state to their quotas
 };
 
-// The program that runs virtual machines.
+// The program that runs virtual machines, if none is configured.
 inline constexpr char kEmulator[] = "qemu-system-x86_64";
 
-// One of each type, in this order; its id is the name of the type. Types that have no runtime here
-// yet are left out.
-std::vector<std::unique_ptr<Runtime>> make_runtimes(const MachineConfig& config,
-                                                    const std::vector<model::RuntimeType>& types,
-                                                    RunListener& listener);
+// One runtime of this machine. There may be several of one type, but for components.
+struct RuntimeSpec {
+  model::RuntimeId id;
+  model::RuntimeType type = model::RuntimeType::Process;
+  std::string program = {};  // of containers and machines: a path or a name; empty: the usual one
+};
+
+// nullptr: there is no runtime of this type here yet.
+std::unique_ptr<Runtime> make_runtime(const MachineConfig& config, const RuntimeSpec& spec,
+                                      RunListener& listener);
 
 // Where the output of an instance is, over all its runs; see runtime/logs.h.
 std::filesystem::path log_directory(const std::filesystem::path& state_dir,

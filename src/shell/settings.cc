@@ -23,6 +23,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::size_t kFileBytesMax = 1u << 20;
+constexpr char kAnyWord[] = "NAME";  // in the help
 
 // "dmips.perCore" as "dmips-per-core".
 std::string flag_of(std::string_view name) {
@@ -32,6 +33,32 @@ std::string flag_of(std::string_view name) {
     flag += c == '.' ? '-' : static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
   }
   return flag;
+}
+
+bool is_family(const Setting& setting) { return setting.name.find('*') != std::string::npos; }
+
+std::string with_word(std::string text, std::string_view word) {
+  const auto star = text.find('*');
+  return star == std::string::npos ? text : text.replace(star, 1, word);
+}
+
+// What stands in place of the "*"; nullopt: it is none of that family.
+std::optional<std::string_view> word_in(std::string_view text, std::string_view family) {
+  const auto star = family.find('*');
+  if (star == std::string_view::npos) return std::nullopt;
+  const std::string_view before = family.substr(0, star);
+  const std::string_view after = family.substr(star + 1);
+  const bool fits = text.size() > before.size() + after.size() && text.starts_with(before) &&
+                    text.ends_with(after);
+  if (!fits) return std::nullopt;
+  return text.substr(before.size(), text.size() - before.size() - after.size());
+}
+
+// The second word of "runtime.mine.type".
+std::string_view second_word(std::string_view name) {
+  const auto first = name.find('.');
+  if (first == std::string_view::npos) return "";
+  return name.substr(first + 1, name.find('.', first + 1) - first - 1);
 }
 
 std::string in_capitals(std::string_view text) {
@@ -76,6 +103,7 @@ class Loading {
   Loading(std::string_view program, const std::vector<Setting>& known)
       : program_(program), known_(known) {
     for (const Setting& setting : known_) {
+      if (is_family(setting)) continue;
       const bool is_new = said_.emplace(setting.name, Said{setting.value, setting.origin}).second;
       CHECK(is_new, "a setting has one description");
     }
@@ -93,9 +121,10 @@ class Loading {
 
   void read_environment() {
     for (const Setting& setting : known_) {
+      if (is_family(setting)) continue;
       const std::string variable = variable_of(program_, setting.name);
       if (const char* value = std::getenv(variable.c_str())) {
-        say(setting, value, "environment " + variable);
+        say({&setting, setting.name}, value, "environment " + variable);
       }
     }
   }
@@ -124,24 +153,39 @@ class Loading {
  private:
   void complain(std::string what) { problems_.push_back(std::move(what)); }
 
-  const Setting* find(std::string_view name) const {
-    const auto found = std::find_if(known_.begin(), known_.end(),
-                                    [&](const Setting& setting) { return setting.name == name; });
-    return found == known_.end() ? nullptr : &*found;
+  // A setting, by the name that it has here: that of a family has its word in it.
+  struct Named {
+    const Setting* setting;
+    std::string name;
+  };
+
+  std::optional<Named> find(std::string_view name) const {
+    for (const Setting& setting : known_) {
+      if (setting.name == name && !is_family(setting)) return Named{&setting, setting.name};
+      const auto word = word_in(name, setting.name);
+      if (word && word->find('.') == std::string_view::npos)
+        return Named{&setting, std::string(name)};
+    }
+    return std::nullopt;
   }
-  const Setting* find_flag(std::string_view flag) const {
-    const auto found = std::find_if(known_.begin(), known_.end(), [&](const Setting& setting) {
-      return flag_of(setting.name) == flag;
-    });
-    return found == known_.end() ? nullptr : &*found;
+  std::optional<Named> find_flag(std::string_view flag) const {
+    for (const Setting& setting : known_) {
+      if (is_family(setting)) continue;
+      if (flag_of(setting.name) == flag) return Named{&setting, setting.name};
+    }
+    for (const Setting& setting : known_) {
+      const auto word = word_in(flag, flag_of(setting.name));
+      if (word) return Named{&setting, with_word(setting.name, *word)};
+    }
+    return std::nullopt;
   }
 
-  void say(const Setting& setting, std::string text, std::string origin) {
-    if (is_truth(setting.value) && !is_truth(text)) {
-      return complain(fmt::format("{}: {} must be true or false, not {}", origin, setting.name,
+  void say(const Named& named, std::string text, std::string origin) {
+    if (is_truth(named.setting->value) && !is_truth(text)) {
+      return complain(fmt::format("{}: {} must be true or false, not {}", origin, named.name,
                                   codec::in_quotes(text)));
     }
-    said_[setting.name] = {std::move(text), std::move(origin)};
+    said_[named.name] = {std::move(text), std::move(origin)};
   }
 
   // --- Files ---
@@ -186,24 +230,26 @@ class Loading {
 
   void read_entry(const std::string& place, const std::string& path, const std::string& name,
                   const codec::Tree& value) {
-    if (const Setting* setting = find(name)) return read_value(place, *setting, value);
-    const auto is_inside = [&](const Setting& one) { return one.name.starts_with(name + "."); };
+    if (const auto named = find(name)) return read_value(place, *named, value);
+    const auto is_inside = [&](const Setting& one) {
+      return with_word(one.name, second_word(name)).starts_with(name + ".");
+    };
     if (std::any_of(known_.begin(), known_.end(), is_inside)) return read_tree(path, name, value);
     complain(fmt::format("{}: no setting is called {}.{}", place, codec::in_quotes(name),
-                         did_you_mean(name, names())));
+                         did_you_mean(name, names_like(name))));
   }
 
-  void read_value(const std::string& place, const Setting& setting, const codec::Tree& value) {
+  void read_value(const std::string& place, const Named& named, const codec::Tree& value) {
     std::vector<std::string> parts;
     const bool is_list = value.kind == codec::Tree::Kind::List;
     for (const codec::Tree& part : is_list ? value.children : std::vector{value}) {
       if (part.kind != codec::Tree::Kind::Scalar) {
         return complain(
-            fmt::format("{}: {} must be text, not {}", place, setting.name, codec::what_is(part)));
+            fmt::format("{}: {} must be text, not {}", place, named.name, codec::what_is(part)));
       }
       parts.push_back(codec::is_null(part) ? "" : part.text);
     }
-    say(setting, fmt::format("{}", fmt::join(parts, ",")), "file " + place);
+    say(named, fmt::format("{}", fmt::join(parts, ",")), "file " + place);
   }
 
   // --- The command line ---
@@ -217,33 +263,35 @@ class Loading {
     }
     const auto equals = argument.find('=');
     const std::string flag = argument.substr(2, equals - 2);
-    const Setting* setting = find_flag(flag);
-    if (setting == nullptr && flag != "config") {
+    const auto named = find_flag(flag);
+    if (!named && flag != "config") {
       complain(fmt::format("there is no flag --{}.{}", flag, did_you_mean(flag, flags())));
       return 1;
     }
     if (equals != std::string::npos) {
-      if (setting != nullptr) say(*setting, argument.substr(equals + 1), "command line");
+      if (named) say(*named, argument.substr(equals + 1), "command line");
       return 1;
     }
     // A value that looks like a flag must be written with "=": far more often it was forgotten.
     const bool has_next = at + 1 < arguments.size() && !arguments[at + 1].starts_with("--");
-    if (setting != nullptr && is_truth(setting->value)) {
+    if (named && is_truth(named->setting->value)) {
       const bool is_said = has_next && is_truth(arguments[at + 1]);
-      say(*setting, is_said ? arguments[at + 1] : "true", "command line");
+      say(*named, is_said ? arguments[at + 1] : "true", "command line");
       return is_said ? 2 : 1;
     }
     if (!has_next) {
       complain(fmt::format("--{} needs a value", flag));
       return 1;
     }
-    if (setting != nullptr) say(*setting, arguments[at + 1], "command line");
+    if (named) say(*named, arguments[at + 1], "command line");
     return 2;
   }
 
-  std::vector<std::string> names() const {
+  std::vector<std::string> names_like(std::string_view name) const {
     std::vector<std::string> names;
-    for (const Setting& setting : known_) names.push_back(setting.name);
+    for (const Setting& setting : known_) {
+      names.push_back(with_word(setting.name, second_word(name)));
+    }
     return names;
   }
   std::vector<std::string> flags() const {
@@ -318,6 +366,34 @@ std::vector<std::string> Settings::list(std::string_view name) const {
   return parts;
 }
 
+std::vector<std::string> Settings::members(std::string_view family) const {
+  std::vector<std::string> words;
+  for (const auto& [name, value] : values_) {
+    if (name.substr(0, name.find('.')) != family) continue;
+    const std::string_view word = second_word(name);
+    if (words.empty() || words.back() != word) words.emplace_back(word);
+  }
+  std::sort(words.begin(), words.end());
+  words.erase(std::unique(words.begin(), words.end()), words.end());
+  return words;
+}
+
+std::vector<std::string> Settings::differences(const Settings& other) const {
+  std::vector<std::string> names;
+  const auto compare = [&](const Settings& here, const Settings& there) {
+    for (const auto& [name, value] : here.values_) {
+      const auto found = there.values_.find(name);
+      const bool is_new = found == there.values_.end() || found->second.text != value.text;
+      if (is_new) names.push_back(name);
+    }
+  };
+  compare(*this, other);
+  compare(other, *this);
+  std::sort(names.begin(), names.end());
+  names.erase(std::unique(names.begin(), names.end()), names.end());
+  return names;
+}
+
 std::string Settings::show() const {
   std::size_t name_width = 0;
   std::size_t value_width = 0;
@@ -336,7 +412,9 @@ std::string Settings::show() const {
 std::string help_for(std::string_view program, std::string_view what,
                      const std::vector<Setting>& known) {
   std::size_t width = std::string_view("--config FILE").size();
-  for (const Setting& setting : known) width = std::max(width, flag_of(setting.name).size() + 2);
+  for (const Setting& setting : known) {
+    width = std::max(width, with_word(flag_of(setting.name), kAnyWord).size() + 2);
+  }
   std::string help = fmt::format("{}\n\nSettings:\n", what);
   const auto line = [&](const std::string& flag, const std::string& text) {
     fmt::format_to(std::back_inserter(help), "  {:<{}}  {}\n", flag, width, text);
@@ -345,7 +423,7 @@ std::string help_for(std::string_view program, std::string_view what,
   for (const Setting& setting : known) {
     const std::string standard =
         setting.value.empty() ? "" : fmt::format(" (default: {})", setting.value);
-    line("--" + flag_of(setting.name), setting.what + standard);
+    line("--" + with_word(flag_of(setting.name), kAnyWord), setting.what + standard);
   }
   if (known.empty()) return help;
   const Setting& example = known.front();

@@ -17,6 +17,10 @@ namespace berth::shell {
 // environment PROGRAM_STORE_PATH, on the command line --store-path x or --store-path=x; a word
 // inside of a name counts too: "dmips.perCore" is --dmips-per-core. One whose default is "true" or
 // "false" may stand alone on the command line.
+//
+// A name with a "*" is a family: any word may stand there, "runtime.*.type" is "runtime.mine.type"
+// and --runtime-mine-type. Its members are there only when they were said, and not in the
+// environment.
 struct Setting {
   std::string name;                // "store.path"
   std::string what;                // one line for --help
@@ -40,6 +44,13 @@ class Settings {
   Result<Duration> duration(std::string_view name) const;      // "2s", "500ms"
   Result<Bytes> bytes(std::string_view name) const;            // "64Mi"
   std::vector<std::string> list(std::string_view name) const;  // comma separated, trimmed
+
+  // The words that were said in place of the "*" of families that begin with this word.
+  std::vector<std::string> members(std::string_view family) const;
+  bool was_said(std::string_view name) const { return values_.contains(name); }  // of a member
+
+  // The names of those whose value is not the same in both.
+  std::vector<std::string> differences(const Settings& other) const;
 
   // An error about the value of a setting, that says where it came from.
   Error wrong(std::string_view name, std::string_view why) const;

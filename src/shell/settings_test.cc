@@ -18,7 +18,9 @@ std::vector<Setting> known() {
           {"dmips.perCore", "speed", "10000"},
           {"heartbeat", "how often", "2s"},
           {"cache.size", "how much", "64Mi"},
-          {"runtimes", "which", ""}};
+          {"runtimes", "which", ""},
+          {"thing.*.size.max", "of one", ""},
+          {"thing.*.loud", "that one", "false"}};
 }
 
 class SettingsTest : public testing::Test {
@@ -70,6 +72,35 @@ TEST_F(SettingsTest, FilesAreNestedOrDotted) {
   EXPECT_EQ(settings->text("store.path"), "/a");
   EXPECT_FALSE(settings->flag("store.sync"));
   EXPECT_EQ(settings->list("runtimes"), (std::vector<std::string>{"runc", "process"}));
+}
+
+TEST_F(SettingsTest, AFamilyHasTheMembersThatWereSaid) {
+  write("x.yaml", "thing:\n  one: {loud: true}\n  two.size.max: 4\nthing.a-b.size: {max: 5}\n");
+  const auto settings = load({"--thing-one-size-max", "3", "--thing-x-y-loud"});
+  ASSERT_TRUE(settings) << settings.error().message;
+  EXPECT_EQ(settings->members("thing"), (std::vector<std::string>{"a-b", "one", "two", "x-y"}));
+  EXPECT_EQ(*settings->number("thing.one.size.max"), 3);
+  EXPECT_TRUE(settings->flag("thing.one.loud"));
+  EXPECT_EQ(settings->text("thing.two.size.max"), "4");
+  EXPECT_EQ(settings->text("thing.a-b.size.max"), "5");
+  EXPECT_TRUE(settings->flag("thing.x-y.loud"));
+  EXPECT_FALSE(settings->was_said("thing.two.loud"));
+  EXPECT_TRUE(load()->was_said("thing.one.loud"));
+}
+
+TEST_F(SettingsTest, AMistypedMemberOfAFamilyGetsASuggestion) {
+  write("x.yaml", "thing:\n  one: {luod: true}\n");
+  EXPECT_NE(error_of().find("\"thing.one.luod\". Did you mean \"thing.one.loud\"?"),
+            std::string::npos)
+      << error_of();
+}
+
+TEST_F(SettingsTest, WhatHasChangedBetweenTwoIsNamed) {
+  write("x.yaml", "thing: {one: {loud: true}, two: {loud: true}}\nlisten: a\n");
+  const auto before = load();
+  write("x.yaml", "thing: {one: {loud: false}}\nlisten: a\nheartbeat: 9s\n");
+  EXPECT_EQ(load()->differences(*before),
+            (std::vector<std::string>{"heartbeat", "thing.one.loud", "thing.two.loud"}));
 }
 
 TEST_F(SettingsTest, TheCommandLineWinsOverTheEnvironmentOverFiles) {

@@ -27,11 +27,12 @@ int millis_until(std::optional<Time> until) {
 
 }  // namespace
 
-Result<Signals> Signals::block() {
+Result<Signals> Signals::block(std::initializer_list<int> others) {
   sigset_t signals;
   sigemptyset(&signals);
   sigaddset(&signals, SIGTERM);
   sigaddset(&signals, SIGINT);
+  for (const int other : others) sigaddset(&signals, other);
   const int failed = pthread_sigmask(SIG_BLOCK, &signals, nullptr);
   if (failed != 0) return Error{Code::Internal, std::string("signals: ") + std::strerror(failed)};
   std::signal(SIGPIPE, SIG_IGN);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <initializer_list>
 #include <optional>
 
 #include "base/result.h"
@@ -7,12 +8,13 @@
 
 namespace berth::shell {
 
-// SIGTERM and SIGINT as values. To be made before any thread is started, so that all inherit the
-// mask and no other thread is interrupted. SIGPIPE is ignored from then on: a write to a peer that
-// has gone gives an error. Who starts other programs must give them an empty mask.
+// SIGTERM and SIGINT as values, and what else is asked for. To be made before any thread is
+// started, so that all inherit the mask and no other thread is interrupted. SIGPIPE is ignored from
+// then on: a write to a peer that has gone gives an error. Who starts other programs must give them
+// an empty mask.
 class Signals {
  public:
-  static Result<Signals> block();
+  static Result<Signals> block(std::initializer_list<int> others = {});
 
   Signals(Signals&& other) noexcept;
   Signals& operator=(Signals&&) = delete;

@@ -37,31 +37,36 @@ model::Command a_command(std::uint64_t number, std::vector<model::InstanceSpec> 
 
 class FakeMachine::Runtime final : public runtime::Runtime {
  public:
-  explicit Runtime(FakeMachine& machine) : machine_(machine) {}
+  Runtime(FakeMachine& machine, std::string name) : machine_(machine), name_(std::move(name)) {}
   ~Runtime() override {
     const std::lock_guard lock(machine_.mutex_);
-    machine_.listener_ = nullptr;
+    machine_.listeners_.erase(name_);
+    machine_.changed_.notify_all();
   }
 
   model::Runtime describe() const override {
     model::Runtime runtime;
-    runtime.id = model::RuntimeId("process");
+    runtime.id = model::RuntimeId(name_);
     runtime.type = model::RuntimeType::Process;
     return runtime;
   }
-  model::Runtime probe() override { return describe(); }
+  runtime::ProbeResult probe(Duration) override {
+    return machine_.when_probed ? machine_.when_probed(name_) : runtime::ProbeResult{};
+  }
 
   Result<std::vector<model::FoundRun>> list() override {
     const std::lock_guard lock(machine_.mutex_);
     std::vector<model::FoundRun> found;
-    for (const auto& [name, run] : machine_.runs_) found.push_back(run.found);
+    for (const auto& [name, run] : machine_.runs_) {
+      if (run.runtime == name_) found.push_back(run.found);
+    }
     return found;
   }
   tl::expected<void, model::Problem> start(const model::InstanceSpec& spec,
                                            const model::RunId& run) override {
     if (machine_.when_started) machine_.when_started(spec);
     const std::lock_guard lock(machine_.mutex_);
-    machine_.runs_[{spec.key, run}] = {{spec.key, run, spec.item.type, spec.item.version}};
+    machine_.runs_[{spec.key, run}] = {{spec.key, run, spec.item.type, spec.item.version}, name_};
     machine_.starts_.push_back(spec.key.item.value());
     machine_.changed_.notify_all();
     return {};
@@ -70,7 +75,7 @@ class FakeMachine::Runtime final : public runtime::Runtime {
     const std::lock_guard lock(machine_.mutex_);
     machine_.runs_.erase({key, run});
     machine_.stops_.push_back(key.item.value());
-    machine_.listener_->exited(key, run, 0, {});
+    machine_.listeners_.at(name_)->exited(key, run, 0, {});
     machine_.changed_.notify_all();
   }
   void forget(const model::InstanceKey& key, const model::RunId&) override {
@@ -112,12 +117,19 @@ class FakeMachine::Runtime final : public runtime::Runtime {
 
  private:
   FakeMachine& machine_;
+  const std::string name_;
 };
 
-std::unique_ptr<runtime::Runtime> FakeMachine::make_runtime(runtime::RunListener& listener) {
+std::unique_ptr<runtime::Runtime> FakeMachine::make_runtime(const std::string& name,
+                                                            runtime::RunListener& listener) {
   const std::lock_guard lock(mutex_);
-  listener_ = &listener;
-  return std::make_unique<Runtime>(*this);
+  listeners_[name] = &listener;
+  return std::make_unique<Runtime>(*this, name);
+}
+
+bool FakeMachine::has_runtime(const std::string& name) const {
+  const std::lock_guard lock(mutex_);
+  return listeners_.contains(name);
 }
 
 void FakeMachine::end(const std::string& item, std::int32_t exit_code) {
@@ -127,8 +139,11 @@ void FakeMachine::end(const std::string& item, std::int32_t exit_code) {
   });
   CHECK(run != runs_.end(), "the test expects it to run");
   const Name name = run->first;
+  const auto listener = listeners_.find(run->second.runtime);
   runs_.erase(run);
-  if (listener_ != nullptr) listener_->exited(name.first, name.second, exit_code, {});
+  if (listener != listeners_.end()) {
+    listener->second->exited(name.first, name.second, exit_code, {});
+  }
 }
 
 std::vector<std::string> FakeMachine::starts() const {
@@ -274,10 +289,12 @@ RunningAgent::RunningAgent(FakeMachine& machine, store::Store& store, FakeServer
   config.ram = Bytes(1 << 30);
   config.heartbeat = 50ms;
   config.measure_period = 20ms;
+  config.runtimes = {{.name = "process", .type = model::RuntimeType::Process}};
   Outside outside{.store = store,
-                  .make_runtimes = {[&machine](runtime::RunListener& listener) {
-                    return machine.make_runtime(listener);
-                  }},
+                  .make_runtime =
+                      [&machine](const RuntimeConfig& wanted, runtime::RunListener& listener) {
+                        return machine.make_runtime(wanted.name, listener);
+                      },
                   .open_link = {},
                   .credentials = {},
                   .save_credentials = {},

@@ -31,7 +31,8 @@ model::Command a_command(std::uint64_t number, std::vector<model::InstanceSpec> 
 // What runs outlives the agents, and the runtimes that they make.
 class FakeMachine {
  public:
-  std::unique_ptr<runtime::Runtime> make_runtime(runtime::RunListener& listener);
+  std::unique_ptr<runtime::Runtime> make_runtime(const std::string& name,
+                                                 runtime::RunListener& listener);
 
   // The program ends by itself.
   void end(const std::string& item, std::int32_t exit_code);
@@ -40,17 +41,21 @@ class FakeMachine {
   std::vector<std::string> stops() const;   // items, in order
   std::vector<std::string> forgotten() const;
   std::size_t running() const;
+  bool has_runtime(const std::string& name) const;
   void consume(const std::string& item, runtime::Consumption used);
 
   // Waits until something holds.
   bool wait(const std::function<bool()>& holds);
 
   std::function<void(const model::InstanceSpec&)> when_started;  // called by the starting thread
+  // Called by the probing thread; none: all is well.
+  std::function<runtime::ProbeResult(const std::string& runtime)> when_probed;
 
  private:
   class Runtime;
   struct Run {
     model::FoundRun found;
+    std::string runtime;
   };
 
   mutable std::recursive_mutex mutex_;
@@ -58,7 +63,7 @@ class FakeMachine {
   std::map<Name, Run> runs_;
   std::map<model::InstanceKey, runtime::Consumption> used_;
   std::vector<std::string> starts_, stops_, forgotten_;
-  runtime::RunListener* listener_ = nullptr;
+  std::map<std::string, runtime::RunListener*> listeners_;  // by the names of their runtimes
 };
 
 // A store that tests may look into from their own thread, and that can be out of order.
@@ -113,6 +118,8 @@ class RunningAgent {
   RunningAgent(FakeMachine& machine, store::Store& store, FakeServer* server,
                const std::function<void(Config&, Outside&)>& change = {});
   ~RunningAgent();  // as SIGTERM does
+
+  Daemon& daemon() const { return *daemon_; }
 
  private:
   std::unique_ptr<Daemon> daemon_;

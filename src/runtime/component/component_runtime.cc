@@ -84,13 +84,13 @@ std::vector<std::string> revert_of(const model::InstanceSpec& spec) {
 
 }  // namespace
 
-ComponentRuntime::ComponentRuntime(const MachineConfig& config, model::RuntimeType type,
+ComponentRuntime::ComponentRuntime(const MachineConfig& config, const RuntimeSpec& spec,
                                    RunListener& listener)
     : config_(config.components),
-      directory_(directory_of(config, type)),
-      medium_(make_medium(config, type)),
-      described_{.id = model::RuntimeId{model::to_string(type)},
-                 .type = type,
+      directory_(directory_of(config, spec.type)),
+      medium_(make_medium(config, spec.type)),
+      described_{.id = spec.id,
+                 .type = spec.type,
                  .platform = platform_of_machine(),
                  .limits = {.instances = 1},
                  .ready = model::Readiness::Unknown,
@@ -99,18 +99,7 @@ ComponentRuntime::ComponentRuntime(const MachineConfig& config, model::RuntimeTy
 
 // --- Readiness -----------------------------------------------------------------------------------
 
-model::Runtime ComponentRuntime::describe() const {
-  const std::lock_guard lock(mutex_);
-  return described_;
-}
-
-model::Runtime ComponentRuntime::probe() {
-  const std::string why = why_not_ready();
-  const std::lock_guard lock(mutex_);
-  described_.ready = why.empty() ? model::Readiness::Ready : model::Readiness::NotReady;
-  described_.message = why;
-  return described_;
-}
+ProbeResult ComponentRuntime::probe(Duration) { return compute_result(why_not_ready()); }
 
 std::string ComponentRuntime::why_not_ready() {
   const auto loaded = load();

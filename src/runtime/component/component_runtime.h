@@ -23,10 +23,10 @@ namespace berth::runtime {
 // What is to be done is decided by runtime/component/slot_state.h; this does it.
 class ComponentRuntime final : public Runtime {
  public:
-  ComponentRuntime(const MachineConfig& config, model::RuntimeType type, RunListener& listener);
+  ComponentRuntime(const MachineConfig& config, const RuntimeSpec& spec, RunListener& listener);
 
-  model::Runtime describe() const override;
-  model::Runtime probe() override;
+  model::Runtime describe() const override { return described_; }
+  ProbeResult probe(Duration deadline) override;
 
   // First goes back from a version that an earlier life has not come to confirm.
   Result<std::vector<model::FoundRun>> list() override;
@@ -84,8 +84,8 @@ class ComponentRuntime final : public Runtime {
   const std::unique_ptr<Medium> medium_;
 
   std::mutex installing_;  // taken before the other: one update, or listing, at a time
+  const model::Runtime described_;
   mutable std::mutex mutex_;
-  model::Runtime described_;
   std::optional<SlotState> state_;  // once it is loaded
   Start* under_way_ = nullptr;
   bool leaving_ = false;

@@ -156,21 +156,22 @@ INSTANTIATE_TEST_SUITE_P(Component, ComponentConformance,
 
 TEST_P(ComponentConformance, IsReadyOnceProbedAndHasRoomForOne) {
   EXPECT_EQ(runtime().describe().ready, model::Readiness::Unknown);
-  const model::Runtime probed = runtime().probe();
-  EXPECT_EQ(probed.ready, model::Readiness::Ready) << probed.message;
-  EXPECT_EQ(probed.type, GetParam());
-  EXPECT_EQ(probed.limits.instances, 1U);
-  EXPECT_NE(probed.platform.arch, "");
+  const ProbeResult probed = runtime().probe(kPatience);
+  EXPECT_EQ(probed.readiness(), model::Readiness::Ready) << probed.message;
+  EXPECT_EQ(runtime().describe().type, GetParam());
+  EXPECT_EQ(runtime().describe().limits.instances, 1U);
+  EXPECT_NE(runtime().describe().platform.arch, "");
 }
 
 TEST_P(ComponentConformance, SaysWhyNothingCanBeInstalledHere) {
   confirm_by({"/no/such/program"});
-  EXPECT_EQ(runtime().probe().ready, model::Readiness::NotReady);
-  EXPECT_EQ(runtime().probe().message, "/no/such/program, which confirms updates, cannot be run");
+  EXPECT_EQ(runtime().probe(kPatience).readiness(), model::Readiness::NotReady);
+  EXPECT_EQ(runtime().probe(kPatience).message,
+            "/no/such/program, which confirms updates, cannot be run");
   config_.components.directory = "/proc/components";
   open(GetParam());
-  EXPECT_EQ(runtime().probe().ready, model::Readiness::NotReady);
-  EXPECT_THAT(runtime().probe().message, HasSubstr("cannot make /proc/components"));
+  EXPECT_EQ(runtime().probe(kPatience).readiness(), model::Readiness::NotReady);
+  EXPECT_THAT(runtime().probe(kPatience).message, HasSubstr("cannot make /proc/components"));
   config_.components = {};
   restart_agent();
 }
@@ -387,8 +388,8 @@ TEST_P(ComponentConformance, ADamagedStateIsAClearErrorAndNothingIsTouched) {
   write(directory() / "state.json", "{\"phase\": ");
   open(GetParam());
   EXPECT_FALSE(runtime().list());
-  EXPECT_EQ(runtime().probe().ready, model::Readiness::NotReady);
-  EXPECT_THAT(runtime().probe().message, HasSubstr("state.json is damaged"));
+  EXPECT_EQ(runtime().probe(kPatience).readiness(), model::Readiness::NotReady);
+  EXPECT_THAT(runtime().probe(kPatience).message, HasSubstr("state.json is damaged"));
   EXPECT_EQ(start_fails(version("2"), 1).reason, "StorageFailed");
   EXPECT_EQ(active(), "1");
   std::filesystem::remove(directory() / "state.json");  // as the message says
@@ -493,7 +494,7 @@ TEST_P(SlotsTest, NothingIsWrittenWhileNothingChanges) {
   struct stat after {};
   ASSERT_EQ(::stat(directory().c_str(), &before), 0);
   restart_agent();
-  runtime().probe();
+  runtime().probe(kPatience);
   list();
   ASSERT_EQ(::stat(directory().c_str(), &after), 0);
   EXPECT_EQ(before.st_ctim.tv_nsec, after.st_ctim.tv_nsec);

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "model/instance.h"
-#include "runtime/component/interrupt.h"
+#include "runtime/interrupt.h"
 #include "runtime/runtime.h"
 #include "runtime/supervisor.h"
 

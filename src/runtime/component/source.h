@@ -5,7 +5,7 @@
 
 #include "base/result.h"
 #include "base/time.h"
-#include "runtime/component/interrupt.h"
+#include "runtime/interrupt.h"
 #include "runtime/supervisor.h"
 
 namespace berth::runtime {

@@ -2,14 +2,18 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <signal.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <cstring>
 #include <filesystem>
+#include <fstream>
 #include <string_view>
+#include <thread>
 
 #include "runtime/run_directory.h"
 #include "runtime/shim/files.h"
@@ -19,6 +23,10 @@ namespace berth::runtime {
 namespace {
 
 const std::string kBase = "/sys/fs/cgroup";
+
+// What was killed is gone after milliseconds, but not at once.
+constexpr int kTriesToClear = 20;
+constexpr std::chrono::milliseconds kPauseBetweenTries{5};
 
 std::optional<std::uint64_t> read_number(const std::string& path) {
   const auto text = shim::read_file(AT_FDCWD, path.c_str(), 4096);
@@ -135,6 +143,25 @@ Result<std::vector<std::string>> make_in_v1(const std::string& cgroup,
   return files;
 }
 
+// --- Clearing one --------------------------------------------------------------------------------
+
+// The group in each of the hierarchies that may be there.
+std::vector<std::string> everywhere(const std::string& cgroup) {
+  std::vector<std::string> paths{kBase + cgroup};
+  std::error_code error;
+  for (std::filesystem::directory_iterator at(kBase, error), end; !error && at != end;
+       at.increment(error)) {
+    paths.push_back(at->path().string() + cgroup);
+  }
+  return paths;
+}
+
+void kill_all_in(const std::string& path) {
+  std::ifstream processes(path + "/cgroup.procs");
+  pid_t pid = 0;
+  while (processes >> pid) ::kill(pid, SIGKILL);
+}
+
 }  // namespace
 
 Result<std::vector<std::string>> make_cgroup(const std::string& cgroup,
@@ -156,12 +183,28 @@ std::optional<Consumption> consumption_of(const std::string& cgroup) {
 }
 
 void remove_cgroup(const std::string& cgroup) {
-  ::rmdir((kBase + cgroup).c_str());
-  std::error_code error;
-  for (std::filesystem::directory_iterator at(kBase, error), end; !error && at != end;
-       at.increment(error)) {
-    ::rmdir((at->path().string() + cgroup).c_str());
+  for (const std::string& path : everywhere(cgroup)) ::rmdir(path.c_str());
+}
+
+void clear_cgroup(const std::string& cgroup) {
+  const std::vector<std::string> paths = everywhere(cgroup);
+  for (int tries = 0; tries < kTriesToClear; ++tries) {
+    bool is_gone = true;
+    for (const std::string& path : paths) {
+      if (::rmdir(path.c_str()) == 0 || errno == ENOENT) continue;
+      is_gone = false;
+      kill_all_in(path);
+    }
+    if (is_gone) return;
+    std::this_thread::sleep_for(kPauseBetweenTries);
   }
+}
+
+std::string why_no_cgroups() {
+  const bool is_unified = ::access((kBase + "/cgroup.controllers").c_str(), F_OK) == 0;
+  const std::string base = is_unified ? kBase : kBase + "/memory";
+  if (::access(base.c_str(), W_OK | X_OK) == 0) return "";
+  return fmt::format("cannot write to {}: {}", base, std::strerror(errno));
 }
 
 }  // namespace berth::runtime

@@ -28,4 +28,10 @@ Result<std::vector<std::string>> make_cgroup(const std::string& cgroup,
 // Removes a group that is empty.
 void remove_cgroup(const std::string& cgroup);
 
+// Kills all that is in the group, and removes it.
+void clear_cgroup(const std::string& cgroup);
+
+// Why no group can be made; "" if nothing is known to be in the way. Looks, and changes nothing.
+std::string why_no_cgroups();
+
 }  // namespace berth::runtime

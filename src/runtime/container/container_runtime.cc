@@ -6,9 +6,11 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <utility>
 
 #include "codec/json_reader.h"
+#include "runtime/clock.h"
 #include "runtime/command.h"
 #include "runtime/container/bundle.h"
 #include "runtime/container/cgroup.h"
@@ -69,6 +71,13 @@ Result<void> make_probe_bundle(const std::filesystem::path& bundle,
                fmt::format("cannot make {}: {}", bundle.string(), error.message())};
 }
 
+std::string probe_root(const std::string& container) { return "/run/berth-" + container; }
+
+std::string said_by(const std::string& program, const CommandOutcome& outcome) {
+  const std::string sentence = shim::sentence_of(outcome.output);
+  return sentence.empty() ? fmt::format("{} ended with {}", program, outcome.code) : sentence;
+}
+
 // What programs expect to find about the machine whose network they share.
 void add_files_of_machine(std::vector<Mount>& mounts) {
   for (const char* file : {"/etc/hosts", "/etc/resolv.conf"}) {
@@ -86,17 +95,17 @@ std::string hosts_text(model::Ipv4 address, const std::string& hostname) {
 
 }  // namespace
 
-ContainerRuntime::ContainerRuntime(MachineConfig config, model::RuntimeType type,
+ContainerRuntime::ContainerRuntime(MachineConfig config, const RuntimeSpec& spec,
                                    RunListener& listener)
     : config_(std::move(config)),
-      name_(model::to_string(type)),
-      images_({config_.state_dir / "images", config_.image_dir, name_}),
-      described_{.id = model::RuntimeId{name_},
-                 .type = type,
+      described_{.id = spec.id,
+                 .type = spec.type,
                  .platform = platform_of_machine(),
                  .ready = model::Readiness::Unknown,
                  .message = "not probed yet"},
-      supervisor_({model::RuntimeId{name_}, config_.state_dir, config_.shim}, listener) {}
+      program_(spec.program.empty() ? std::string(model::to_string(spec.type)) : spec.program),
+      images_({config_.state_dir / "images", config_.image_dir, spec.id.value()}),
+      supervisor_({spec.id, config_.state_dir, config_.shim}, listener) {}
 
 ContainerRuntime::~ContainerRuntime() {
   remove_cgroup(cgroup_of_agent(config_.agent_id));
@@ -104,51 +113,80 @@ ContainerRuntime::~ContainerRuntime() {
 
 // --- Readiness -----------------------------------------------------------------------------------
 
-model::Runtime ContainerRuntime::describe() const {
-  const std::lock_guard lock(mutex_);
-  return described_;
-}
-
-model::Runtime ContainerRuntime::probe() {
+// The network comes first: a try that hangs for good shall touch nothing that may be gone by then.
+ProbeResult ContainerRuntime::probe(Duration deadline) {
   const std::lock_guard one_at_a_time(probe_mutex_);
-  const std::string identity = identity_of(find_program(name_));
-  std::string why;
-  if (identity.empty() || identity != tried_) why = why_not_ready();
-  tried_ = why.empty() ? identity : "";
-  const std::lock_guard lock(mutex_);
-  described_.ready = why.empty() ? model::Readiness::Ready : model::Readiness::NotReady;
-  described_.message = why;
-  return described_;
+  const Time until = now() + deadline;
+  const auto network =
+      network_result(config_.networks != nullptr ? config_.networks->why_not_ready() : "");
+  return together(probe_compute(until, deadline), network);
 }
 
-std::string ContainerRuntime::why_not_ready() const {
+ProbeResult ContainerRuntime::probe_compute(Time until, Duration deadline) {
+  const std::string program = find_program(program_);
+  const std::string why = why_unusable(program);
+  if (!why.empty()) {
+    trial_.forget();
+    return compute_result(why);
+  }
+  const std::string identity = identity_of(program) + identity_of(config_.shim);
+  if (trial_.is_due(now(), identity)) {
+    ProbeResult result = try_it(program, until, deadline);
+    trial_.done(now(), identity, std::move(result));
+  }
+  return trial_.result();
+}
+
+// Costs some calls of the system, and no process.
+std::string ContainerRuntime::why_unusable(const std::string& program) const {
   if (!is_root()) {
     return fmt::format("containers need root; the agent runs as user {}", ::geteuid());
   }
-  const std::string program = find_program(name_);
-  if (program.empty()) return name_ + " is not installed";
+  if (program.empty()) return program_ + " is not installed";
   if (find_program("umoci").empty()) return "umoci is not installed: no image can be unpacked";
-  return try_it(program);
+  if (const std::string why = why_no_cgroups(); !why.empty()) return why;
+  return why_no_runs(config_);
 }
 
-// Tried every minute while it fails: nothing of it may reach the disk but the bundle, once.
-std::string ContainerRuntime::try_it(const std::string& program) const {
-  const std::filesystem::path bundle = config_.state_dir / ("probe-" + name_);
-  const std::string container = fmt::format("probe-{}-{}", name_, ::getpid());
-  if (const auto made = make_probe_bundle(bundle, config_.shim, cgroup_of(container)); !made) {
-    return made.error().message;
-  }
-  const std::string root = "/run/berth-" + container;
-  const auto created = run_command(
-      {program, "--root", root, "create", "--bundle", bundle.string(), container}, kOrderTime);
-  const auto removed =
-      run_command({program, "--root", root, "delete", "--force", container}, kOrderTime);
+// Tried again and again while it fails: nothing of it may reach the disk but the bundle, once.
+ProbeResult ContainerRuntime::try_it(const std::string& program, Time until,
+                                     Duration deadline) const {
+  const std::string& id = described_.id.value();
+  const std::string container = fmt::format("probe-{}-{}", id, ::getpid());
+  const auto bundle = make_probe_bundle(probe_bundle(), config_.shim, cgroup_of(container));
+  if (!bundle) return probe_failed(bundle.error().message);
+  const auto worked = make_and_remove(program, container, until);
+  if (worked) return {};
+  // What was killed in the middle of its work has not cleaned up.
+  clear_cgroup(cgroup_of(container));
   std::error_code ignored;
-  std::filesystem::remove_all(root, ignored);
-  if (!created) return created.error().message;
-  if (created->code != 0) return shim::sentence_of(created->output);
-  if (!removed) return removed.error().message;
-  return removed->code == 0 ? "" : shim::sentence_of(removed->output);
+  std::filesystem::remove_all(probe_root(container), ignored);
+  if (leaving_.is_raised()) return probe_failed("the agent is about to end");
+  const bool is_late = worked.error().code == Code::Unavailable;
+  return is_late ? probe_timed_out(deadline) : compute_result(worked.error().message);
+}
+
+// Unavailable: it was not done by then. Otherwise the message is the program's own.
+Result<void> ContainerRuntime::make_and_remove(const std::string& program,
+                                               const std::string& container, Time until) const {
+  const auto run = [&](std::vector<std::string> arguments) -> Result<void> {
+    arguments.insert(arguments.begin(), {program, "--root", probe_root(container)});
+    const CommandOutcome outcome =
+        TRY(run_command(arguments, CommandLimits{.deadline = std::max(until - now(), Duration{}),
+                                                 .interrupt = leaving_.fd(),
+                                                 .dies_with_us = true}));
+    if (outcome.code == 0) return {};
+    return invalid_input(said_by(program, outcome));
+  };
+  TRY(run({"create", "--bundle", probe_bundle().string(), container}));
+  TRY(run({"delete", "--force", container}));
+  std::error_code ignored;
+  std::filesystem::remove_all(probe_root(container), ignored);
+  return {};
+}
+
+std::filesystem::path ContainerRuntime::probe_bundle() const {
+  return config_.state_dir / ("probe-" + described_.id.value());
 }
 
 // --- Runs ----------------------------------------------------------------------------------------
@@ -166,8 +204,8 @@ Started<shim::Launch> ContainerRuntime::prepare(const model::InstanceSpec& spec,
                                                 const RunDirectory& directory) {
   const model::OciImage* reference = image_of(spec);
   if (reference == nullptr) return problem("ImageInvalid", "the image is no OCI image");
-  const std::string program = find_program(name_);
-  if (program.empty()) return problem("RuntimeMissing", name_ + " is not installed");
+  const std::string program = find_program(program_);
+  if (program.empty()) return problem("RuntimeMissing", program_ + " is not installed");
   const auto image = images_.get(reference->reference);
   if (!image) return tl::unexpected(image.error());
   const auto directories = make_instance_directories(config_, spec);
@@ -232,7 +270,7 @@ Started<void> ContainerRuntime::join_network(const model::InstanceSpec& spec,
 }
 
 shim::Launch ContainerRuntime::launch_of(const std::string& container) const {
-  return {.oci_root = (config_.state_dir / name_).string(),
+  return {.oci_root = (config_.state_dir / "oci" / described_.id.value()).string(),
           .container = container,
           .oom_files = oom_files_of(cgroup_of(container))};
 }
@@ -312,10 +350,7 @@ Result<std::unique_ptr<ExecSession>> ContainerRuntime::exec(const model::Instanc
   const auto run = supervisor_.find(key);
   const auto launch = run ? run->directory.launch() : std::nullopt;
   if (!launch) return not_running(key);
-  const std::uint64_t number = [this] {
-    const std::lock_guard lock(mutex_);
-    return ++next_exec_;
-  }();
+  const std::uint64_t number = ++next_exec_;
   const std::string pid_file =
       (run->directory.path() / fmt::format("exec-{}-{}", ::getpid(), number)).string();
   std::vector<std::string> argv{launch->oci_runtime, "--root", launch->oci_root, "exec",

@@ -1,26 +1,33 @@
 #pragma once
 
+#include <atomic>
+#include <cstdint>
+#include <filesystem>
 #include <mutex>
 #include <string>
 
 #include "runtime/container/bundle.h"
 #include "runtime/container/image_cache.h"
+#include "runtime/interrupt.h"
 #include "runtime/runtime.h"
 #include "runtime/runtimes.h"
 #include "runtime/supervisor.h"
+#include "runtime/trial.h"
 
 namespace berth::runtime {
 
 // Instances are containers of OCI images, run by runc or crun. Needs root.
 class ContainerRuntime final : public Runtime {
  public:
-  ContainerRuntime(MachineConfig config, model::RuntimeType type, RunListener& listener);
+  ContainerRuntime(MachineConfig config, const RuntimeSpec& spec, RunListener& listener);
   ~ContainerRuntime() override;
 
-  model::Runtime describe() const override;
-  // Makes a container and takes it away again. Once it has worked it is believed until the program
-  // of the runtime changes.
-  model::Runtime probe() override;
+  model::Runtime describe() const override { return described_; }
+  // Makes a container and takes it away again. Once that has worked it is believed until one of the
+  // programs that are needed changes; what can be seen without starting anything is looked at each
+  // time.
+  ProbeResult probe(Duration deadline) override;
+  void leave() override { leaving_.raise(); }
   Result<std::vector<model::FoundRun>> list() override { return supervisor_.list(); }
   tl::expected<void, model::Problem> start(const model::InstanceSpec& spec,
                                            const model::RunId& run) override;
@@ -42,20 +49,24 @@ class ContainerRuntime final : public Runtime {
   shim::Launch launch_of(const std::string& container) const;
   Result<void> order(const model::InstanceKey& key, const std::string& verb);
   std::string state_of(const model::InstanceKey& key);
-  std::string why_not_ready() const;
-  std::string try_it(const std::string& program) const;
+  ProbeResult probe_compute(Time until, Duration deadline);
+  ProbeResult try_it(const std::string& program, Time until, Duration deadline) const;
+  Result<void> make_and_remove(const std::string& program, const std::string& container,
+                               Time until) const;
+  std::string why_unusable(const std::string& program) const;
+  std::filesystem::path probe_bundle() const;
 
   std::string container_name(const model::InstanceKey& key, const model::RunId& run) const;
   std::string cgroup_of(const std::string& container) const;
 
   const MachineConfig config_;
-  const std::string name_;  // runc or crun
+  const model::Runtime described_;
+  const std::string program_;  // as it was configured
   ImageCache images_;
-  mutable std::mutex mutex_;
   std::mutex probe_mutex_;
-  model::Runtime described_;
-  std::string tried_;  // the identity of the program that worked
-  std::uint64_t next_exec_ = 0;
+  Trial trial_;
+  Interrupt leaving_;
+  std::atomic<std::uint64_t> next_exec_ = 0;
   Supervisor supervisor_;
 };
 

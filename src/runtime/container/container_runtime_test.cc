@@ -4,7 +4,10 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <fstream>
+#include <iterator>
+#include <thread>
 
 #include "runtime/command.h"
 #include "runtime/conformance.h"
@@ -223,9 +226,154 @@ TEST_F(ContainerRuntimeTest, ARuntimeThatCannotMakeContainersIsNotReadyAndSaysWh
   if (find_program("crun").empty()) GTEST_SKIP() << "crun is not installed";
   if (!std::filesystem::exists("/sys/fs/cgroup/unified")) GTEST_SKIP() << "crun works here";
   open(model::RuntimeType::Crun);
-  const model::Runtime probed = runtime().probe();
-  EXPECT_EQ(probed.ready, model::Readiness::NotReady);
+  const ProbeResult probed = runtime().probe(kPatience);
+  EXPECT_EQ(probed.readiness(), model::Readiness::NotReady);
+  EXPECT_EQ(probed.reason, "ComputeNotReady");
   EXPECT_THAT(probed.message, HasSubstr("hybrid"));
+}
+
+// A program in the place of runc, which can be replaced as a whole.
+class ReplacedProgram : public ContainerRuntimeTest {
+ protected:
+  void SetUp() override {
+    ContainerRuntimeTest::SetUp();
+    if (IsSkipped()) return;
+    program_ = config_.state_dir / "bin" / "runc";
+    std::filesystem::create_directories(program_.parent_path());
+    put("exec " + find_program("runc") + " \"$@\"");
+    open({model::RuntimeId{"own"}, model::RuntimeType::Runc, program_.string()});
+  }
+
+  void put(const std::string& script) const {
+    const std::filesystem::path fresh = program_.string() + ".new";
+    std::ofstream(fresh) << "#!/bin/sh\n" << script << "\n";
+    std::filesystem::permissions(fresh, std::filesystem::perms::owner_all);
+    std::filesystem::rename(fresh, program_);
+  }
+
+  // Each line is a call of the program.
+  std::size_t calls() const {
+    std::ifstream lines(config_.state_dir / "calls");
+    return static_cast<std::size_t>(std::count(std::istreambuf_iterator<char>(lines), {}, '\n'));
+  }
+  std::string note_call() const {
+    return "echo x >> " + (config_.state_dir / "calls").string() + "\n";
+  }
+
+  std::filesystem::path program_;
+};
+
+TEST_F(ReplacedProgram, IsTriedOnceAndThenOnlyLookedAt) {
+  put(note_call() + "exec " + find_program("runc") + " \"$@\"");
+  for (int i = 0; i < 5; ++i) {
+    const ProbeResult probed = runtime().probe(kPatience);
+    EXPECT_EQ(probed, ProbeResult{}) << probed.message;
+  }
+  EXPECT_EQ(calls(), 2U) << "create and delete";
+}
+
+TEST_F(ReplacedProgram, OneThatFailsIsNotReadyWithItsOwnWordsAndOneThatWorksAgainIsReadyAtOnce) {
+  ASSERT_EQ(runtime().probe(kPatience), ProbeResult{});
+  put("echo out of order >&2; exit 1");
+  const ProbeResult broken = runtime().probe(kPatience);
+  EXPECT_EQ(broken.readiness(), model::Readiness::NotReady);
+  EXPECT_EQ(broken.reason, "ComputeNotReady");
+  EXPECT_EQ(broken.message, "out of order");
+  put("exec " + find_program("runc") + " \"$@\"");
+  EXPECT_EQ(runtime().probe(kPatience), ProbeResult{});
+}
+
+TEST_F(ReplacedProgram, OneThatSaysNothingAndOneThatIsNoProgramAreNotReady) {
+  put("exit 3");
+  EXPECT_EQ(runtime().probe(kPatience).message, program_.string() + " ended with 3");
+  std::filesystem::permissions(program_, std::filesystem::perms::owner_read);
+  EXPECT_EQ(runtime().probe(kPatience).message, program_.string() + " is not installed");
+  std::filesystem::remove(program_);
+  EXPECT_EQ(runtime().probe(kPatience).reason, "ComputeNotReady");
+}
+
+// It hangs in a child of its own, which holds the pipe open, and nobody heeds a polite signal.
+TEST_F(ReplacedProgram, OneThatHangsIsKilledAtTheDeadlineWithAllItHasStarted) {
+  const std::filesystem::path pids = config_.state_dir / "pids";
+  put("trap '' TERM INT HUP\necho $$ >> " + pids.string() +
+      "\n(trap '' TERM; echo $(sh -c 'echo $PPID') >> " + pids.string() +
+      "; while :; do sleep 1000; done) &\nwait; wait");
+  const auto begun = std::chrono::steady_clock::now();
+  const ProbeResult probed = runtime().probe(500ms);
+  const auto took = std::chrono::steady_clock::now() - begun;
+  EXPECT_EQ(probed, probe_timed_out(500ms)) << probed.message;
+  EXPECT_EQ(probed.readiness(), model::Readiness::Unknown);
+  EXPECT_GE(took, 500ms);
+  EXPECT_LT(took, 10s) << "far less than anything of it would have taken";
+  std::ifstream lines(pids);
+  std::vector<pid_t> started{std::istream_iterator<pid_t>(lines), {}};
+  EXPECT_EQ(started.size(), 2U);
+  for (const pid_t pid : started) {
+    EXPECT_TRUE(eventually([&] { return ::kill(pid, 0) != 0; })) << pid << " lives on";
+  }
+}
+
+TEST_F(ReplacedProgram, OneThatHangsDoesNotKeepTheAgentFromEnding) {
+  const std::filesystem::path begun = config_.state_dir / "begun";
+  put("trap '' TERM\ntouch " + begun.string() + "\nsleep 1000");
+  ProbeResult probed;
+  std::thread probing([&] { probed = runtime().probe(1h); });
+  EXPECT_TRUE(eventually([&] { return std::filesystem::exists(begun); }));
+  runtime().leave();
+  probing.join();
+  EXPECT_EQ(probed.reason, "ProbeFailed");
+}
+
+TEST_F(ReplacedProgram, WhatRunsGoesOnWhileItsRuntimeIsBroken) {
+  auto spec = script("while [ ! -e $BERTH_STORAGE/go ]; do sleep 0.05; done; exit 12");
+  spec.runtime = model::RuntimeId{"own"};
+  start(spec);
+  put("exit 1");
+  EXPECT_EQ(runtime().probe(kPatience).readiness(), model::Readiness::NotReady);
+  EXPECT_EQ(list().size(), 1U);
+  put("exec " + find_program("runc") + " \"$@\"");
+  let_go(spec);
+  EXPECT_EQ(wait_for_exit(spec), 12);
+}
+
+TEST_F(ReplacedProgram, TwoRuntimesOfOneTypeDoNotSeeEachOthersRuns) {
+  auto spec = script("exec sleep 1000");
+  spec.runtime = model::RuntimeId{"own"};
+  start(spec);
+  Ends others;
+  const auto other =
+      make_runtime(config_, {id_of(model::RuntimeType::Runc), model::RuntimeType::Runc}, others);
+  EXPECT_EQ(other->probe(kPatience), ProbeResult{});
+  EXPECT_TRUE(other->list()->empty());
+  EXPECT_EQ(list().size(), 1U);
+}
+
+class BrokenNetworks final : public InstanceNetworks {
+ public:
+  tl::expected<JoinedNetwork, model::Problem> attach(const model::InstanceKey&,
+                                                     const model::InstanceNetwork&) override {
+    return tl::unexpected(model::Problem{"NetworkFailed", why});
+  }
+  void release(const model::InstanceKey&) override {}
+  std::string why_not_ready() override { return why; }
+
+  std::string why = "the bridge is gone";
+};
+
+TEST_F(ReplacedProgram, WithoutItsNetworkItIsNotReady) {
+  BrokenNetworks networks;
+  close();
+  config_.networks = &networks;
+  open({model::RuntimeId{"own"}, model::RuntimeType::Runc, program_.string()});
+  const ProbeResult probed = runtime().probe(kPatience);
+  EXPECT_EQ(probed.readiness(), model::Readiness::NotReady);
+  EXPECT_EQ(probed.reason, "NetworkNotReady");
+  EXPECT_EQ(probed.message, "the bridge is gone");
+  networks.why.clear();
+  EXPECT_EQ(runtime().probe(kPatience), ProbeResult{});
+  close();
+  config_.networks = nullptr;
+  open({model::RuntimeId{"own"}, model::RuntimeType::Runc, program_.string()});
 }
 
 // Of this process and those it has waited for.
@@ -238,21 +386,14 @@ std::string bytes_written_to_disks() {
   return "";
 }
 
-TEST_F(ContainerRuntimeTest, AProbeThatFailsAgainAndAgainWritesNothing) {
-  const auto programs = config_.state_dir / "bin";
-  std::filesystem::create_directories(programs);
-  std::ofstream(programs / "crun") << "#!/bin/sh\necho out of order >&2\nexit 1\n";
-  std::filesystem::permissions(programs / "crun", std::filesystem::perms::owner_all);
-  const std::string path = ::getenv("PATH");
-  ::setenv("PATH", (programs.string() + ":" + path).c_str(), 1);
-  open(model::RuntimeType::Crun);
-  EXPECT_THAT(runtime().probe().message, HasSubstr("out of order"));
+TEST_F(ReplacedProgram, AProbeThatFailsAgainAndAgainWritesNothing) {
+  put("echo out of order >&2; exit 1");
+  EXPECT_EQ(runtime().probe(kPatience).message, "out of order");
   const std::string written = bytes_written_to_disks();
   for (int i = 0; i < 5; ++i) {
-    EXPECT_THAT(runtime().probe().message, HasSubstr("out of order"));
+    EXPECT_EQ(runtime().probe(kPatience).message, "out of order");
   }
   EXPECT_EQ(bytes_written_to_disks(), written);
-  ::setenv("PATH", path.c_str(), 1);
 }
 
 TEST(Bundle, AQuotaInDmipsIsAShareOfTheCores) {

@@ -19,10 +19,6 @@ namespace {
 
 constexpr std::uint64_t kOpenFiles = 65'536;
 
-model::RuntimeId own_id() {
-  return model::RuntimeId{model::to_string(model::RuntimeType::Process)};
-}
-
 const model::CommandImage* command_of(const model::InstanceSpec& spec) {
   if (spec.image >= spec.item.images.size()) return nullptr;
   const auto* image = std::get_if<model::CommandImage>(&spec.item.images[spec.image].form);
@@ -40,28 +36,16 @@ Error not_running(const model::InstanceKey& key) {
 
 }  // namespace
 
-ProcessRuntime::ProcessRuntime(MachineConfig config, RunListener& listener)
+ProcessRuntime::ProcessRuntime(MachineConfig config, model::RuntimeId id, RunListener& listener)
     : config_(std::move(config)),
-      described_{.id = own_id(),
+      described_{.id = std::move(id),
                  .type = model::RuntimeType::Process,
                  .platform = platform_of_machine(),
                  .ready = model::Readiness::Unknown,
                  .message = "not probed yet"},
-      supervisor_({own_id(), config_.state_dir, config_.shim}, listener) {}
+      supervisor_({described_.id, config_.state_dir, config_.shim}, listener) {}
 
-model::Runtime ProcessRuntime::describe() const {
-  const std::lock_guard lock(mutex_);
-  return described_;
-}
-
-model::Runtime ProcessRuntime::probe() {
-  const bool has_shim = ::access(config_.shim.c_str(), X_OK) == 0;
-  const std::string why = has_shim ? "" : std::strerror(errno);
-  const std::lock_guard lock(mutex_);
-  described_.ready = has_shim ? model::Readiness::Ready : model::Readiness::NotReady;
-  described_.message = has_shim ? "" : fmt::format("cannot run {}: {}", config_.shim.string(), why);
-  return described_;
-}
+ProbeResult ProcessRuntime::probe(Duration) { return compute_result(why_no_runs(config_)); }
 
 Started<void> ProcessRuntime::start(const model::InstanceSpec& spec, const model::RunId& run) {
   return supervisor_.start({spec.key, run, spec.item.type, spec.item.version},

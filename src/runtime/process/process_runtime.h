@@ -1,7 +1,5 @@
 #pragma once
 
-#include <mutex>
-
 #include "runtime/runtime.h"
 #include "runtime/runtimes.h"
 #include "runtime/supervisor.h"
@@ -12,10 +10,10 @@ namespace berth::runtime {
 // without root; then they are ours.
 class ProcessRuntime final : public Runtime {
  public:
-  ProcessRuntime(MachineConfig config, RunListener& listener);
+  ProcessRuntime(MachineConfig config, model::RuntimeId id, RunListener& listener);
 
-  model::Runtime describe() const override;
-  model::Runtime probe() override;
+  model::Runtime describe() const override { return described_; }
+  ProbeResult probe(Duration deadline) override;
   Result<std::vector<model::FoundRun>> list() override { return supervisor_.list(); }
   tl::expected<void, model::Problem> start(const model::InstanceSpec& spec,
                                            const model::RunId& run) override;
@@ -34,8 +32,7 @@ class ProcessRuntime final : public Runtime {
   Result<void> signal_group(const model::InstanceKey& key, int number);
 
   const MachineConfig config_;
-  mutable std::mutex mutex_;
-  model::Runtime described_;
+  const model::Runtime described_;
   Supervisor supervisor_;
 };
 

@@ -93,8 +93,10 @@ TEST_F(ProcessRuntimeTest, WithoutTheShimItIsNotReady) {
   close();
   config_.shim = "/nowhere/berth-shim";
   open(model::RuntimeType::Process);
-  EXPECT_EQ(runtime().probe().ready, model::Readiness::NotReady);
-  EXPECT_THAT(runtime().describe().message, testing::HasSubstr("/nowhere/berth-shim"));
+  const ProbeResult probed = runtime().probe(kPatience);
+  EXPECT_EQ(probed.readiness(), model::Readiness::NotReady);
+  EXPECT_EQ(probed.reason, "ComputeNotReady");
+  EXPECT_THAT(probed.message, testing::HasSubstr("/nowhere/berth-shim"));
   EXPECT_FALSE(runtime().start(script("exit 0"), run(0)));
 }
 

@@ -5,6 +5,7 @@
 
 #include <utility>
 
+#include "runtime/clock.h"
 #include "runtime/command.h"
 #include "runtime/component/source.h"
 #include "runtime/container/bundle.h"
@@ -28,8 +29,6 @@ constexpr std::int64_t kOverheadBytes = 192 << 20;
 auto problem(std::string reason, std::string message) {
   return tl::unexpected(model::Problem{std::move(reason), std::move(message)});
 }
-
-model::RuntimeId own_id() { return model::RuntimeId{model::to_string(model::RuntimeType::Vm)}; }
 
 Error not_running(const model::InstanceKey& key) {
   return not_found(fmt::format("{} does not run here", to_string(key)));
@@ -68,14 +67,15 @@ std::string ip_argument(const JoinedNetwork& joined, const std::string& host_nam
 
 }  // namespace
 
-VmRuntime::VmRuntime(MachineConfig config, RunListener& listener)
+VmRuntime::VmRuntime(MachineConfig config, const RuntimeSpec& spec, RunListener& listener)
     : config_(std::move(config)),
-      described_{.id = own_id(),
+      described_{.id = spec.id,
                  .type = model::RuntimeType::Vm,
                  .platform = platform_of_machine(),
                  .ready = model::Readiness::Unknown,
                  .message = "not probed yet"},
-      supervisor_({own_id(), config_.state_dir, config_.shim}, listener) {}
+      program_(spec.program.empty() ? kEmulator : spec.program),
+      supervisor_({spec.id, config_.state_dir, config_.shim}, listener) {}
 
 VmRuntime::~VmRuntime() {
   remove_cgroup(cgroup_of_agent(config_.agent_id));  // if nothing runs
@@ -83,37 +83,41 @@ VmRuntime::~VmRuntime() {
 
 // --- Readiness -----------------------------------------------------------------------------------
 
-model::Runtime VmRuntime::describe() const {
-  const std::lock_guard lock(mutex_);
-  return described_;
+ProbeResult VmRuntime::probe(Duration) {
+  const auto network =
+      network_result(config_.networks != nullptr ? config_.networks->why_not_ready() : "");
+  return together(probe_compute(), network);
 }
 
-model::Runtime VmRuntime::probe() {
-  const auto found = emulator();
-  const std::lock_guard lock(mutex_);
-  described_.ready = found ? model::Readiness::Ready : model::Readiness::NotReady;
-  described_.message = found ? "" : found.error().message;
-  if (found && !found->is_accelerated) {
-    described_.message = "software emulation, slow: " + found->why_not_accelerated;
-  }
-  return described_;
-}
-
-Result<Emulator> VmRuntime::emulator() {
+ProbeResult VmRuntime::probe_compute() {
   const std::string architecture = platform_of_machine().arch;
   if (architecture != kArchitecture) {
-    return not_found(
+    return compute_result(
         fmt::format("virtual machines are run on {} only, not on {}", kArchitecture, architecture));
   }
-  const std::string program = find_program(kEmulator);
+  if (std::string why = why_no_runs(config_); !why.empty()) return compute_result(std::move(why));
+  const std::string program = find_program(program_);
+  const std::lock_guard one_at_a_time(probe_mutex_);
   if (program.empty()) {
-    return not_found(std::string(kEmulator) + " is not installed (package qemu-system-x86)");
+    trial_.forget();
+    return compute_result(program_ + " is not installed (package qemu-system-x86)");
   }
   const std::string identity = identity_of(program) + why_no_kvm();
-  const std::lock_guard one_at_a_time(probe_mutex_);
-  if (identity != tried_) emulator_ = TRY(try_emulator(program, config_.state_dir / "probe-vm"));
-  tried_ = identity;
-  return emulator_;
+  if (trial_.is_due(now(), identity)) trial_.done(now(), identity, try_it(program));
+  return trial_.result();
+}
+
+ProbeResult VmRuntime::try_it(const std::string& program) {
+  const auto found =
+      try_emulator(program, config_.state_dir / fmt::format("probe-{}", described_.id.value()));
+  if (!found) return compute_result(found.error().message);
+  const std::lock_guard lock(mutex_);
+  emulator_ = *found;
+  ProbeResult result;
+  if (!found->is_accelerated) {
+    result.message = "software emulation, slow: " + found->why_not_accelerated;
+  }
+  return result;
 }
 
 // --- Runs ----------------------------------------------------------------------------------------
@@ -130,22 +134,27 @@ Started<shim::Launch> VmRuntime::prepare(const model::InstanceSpec& spec, const 
                                          const RunDirectory& directory) {
   const model::VmImage* image = image_of(spec);
   if (image == nullptr) return problem("ImageInvalid", "the image is no virtual machine");
-  const auto emulated_by = emulator();
-  if (!emulated_by) return problem("RuntimeMissing", emulated_by.error().message);
+  // What tolerates a runtime that is not ready may come before the first probe has ended.
+  const ProbeResult probed = probe_compute();
+  if (probed.compute != model::Readiness::Ready) return problem("RuntimeMissing", probed.message);
+  const Emulator emulated_by = [this] {
+    const std::lock_guard lock(mutex_);
+    return emulator_;
+  }();
   const std::string flaw = flaw_of_health_check(spec);
   if (!flaw.empty()) return problem("HealthCheckInvalid", flaw);
   const auto directories = make_instance_directories(config_, spec);
   if (!directories) return tl::unexpected(directories.error());
 
   Machine machine{.name = to_string(spec.key),
-                  .is_accelerated = emulated_by->is_accelerated,
+                  .is_accelerated = emulated_by.is_accelerated,
                   .time_stamp_khz = time_stamp_khz(),
                   .ram_mib = ram_mib_of(spec.item),
                   .processors = processors_of(spec.item, config_.dmips_per_core),
                   .user = user_of(spec)};
   const std::string mark = fmt::format("{}={}/{}/{}", kRunVariable, file_name_of(config_.agent_id),
                                        file_name_of(spec.key), file_name_of(run));
-  shim::Launch launch{.argv = {emulated_by->program},
+  shim::Launch launch{.argv = {emulated_by.program},
                       .env = {std::string("PATH=") + kUsualPath, mark},
                       .is_machine = true,
                       .log_directory = directories->logs.string(),

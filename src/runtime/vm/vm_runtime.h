@@ -8,6 +8,7 @@
 #include "runtime/runtime.h"
 #include "runtime/runtimes.h"
 #include "runtime/supervisor.h"
+#include "runtime/trial.h"
 #include "runtime/vm/emulator.h"
 #include "runtime/vm/machine.h"
 
@@ -17,13 +18,14 @@ namespace berth::runtime {
 // emulated. Works without root; then their emulators are ours, and nothing limits them.
 class VmRuntime final : public Runtime {
  public:
-  VmRuntime(MachineConfig config, RunListener& listener);
+  VmRuntime(MachineConfig config, const RuntimeSpec& spec, RunListener& listener);
   ~VmRuntime() override;
 
-  model::Runtime describe() const override;
-  // Runs a guest of a few bytes. Once it has worked it is believed until the program or KVM
-  // changes. A runtime that is ready and slow says so in its message.
-  model::Runtime probe() override;
+  model::Runtime describe() const override { return described_; }
+  // Runs a guest of a few bytes, which may take longer than the deadline: then nothing is known
+  // until it has. Once it has worked it is believed until the program or KVM changes. A runtime
+  // that is ready and slow says so in its message.
+  ProbeResult probe(Duration deadline) override;
   Result<std::vector<model::FoundRun>> list() override { return supervisor_.list(); }
   tl::expected<void, model::Problem> start(const model::InstanceSpec& spec,
                                            const model::RunId& run) override;
@@ -60,15 +62,17 @@ class VmRuntime final : public Runtime {
   Started<void> limit(const model::InstanceSpec& spec, const model::RunId& run,
                       shim::Launch& launch) const;
   Result<void> order(const model::InstanceKey& key, const std::string& command);
-  Result<Emulator> emulator();
+  ProbeResult probe_compute();
+  ProbeResult try_it(const std::string& program);
 
   const MachineConfig config_;
+  const model::Runtime described_;
+  const std::string program_;
   Interrupt leaving_;
   mutable std::mutex mutex_;
   std::mutex probe_mutex_;
-  model::Runtime described_;
-  std::string tried_;  // the identity of what has worked
-  Emulator emulator_;
+  Trial trial_;
+  Emulator emulator_;                            // that has worked
   std::map<std::string, std::string> verified_;  // the digests of files, by their identities
   Supervisor supervisor_;
 };

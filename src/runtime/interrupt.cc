@@ -1,4 +1,4 @@
-#include "runtime/component/interrupt.h"
+#include "runtime/interrupt.h"
 
 #include <poll.h>
 #include <sys/eventfd.h>

@@ -1,0 +1,177 @@
+#!/usr/bin/env python3
+"""Runtimes that break for real while the node goes on: a program that fails, hangs, and is repaired."""
+
+import json
+import os
+import shutil
+import signal
+import time
+import unittest
+from pathlib import Path
+
+from harness import COUNTED, IS_ROOT, SystemTest, deployment, item, main, wait_until
+
+IMAGE = [{"platform": {"os": "linux", "arch": "amd64"}, "runtimes": ["runc"], "oci": "images/busybox:1"}]
+NODES = ["n1", "n2", "n3"]
+
+PERIOD, DEADLINE, GRACE = 0.5, 1.0, 1.0
+# For what the test itself takes to look, on a machine that does much else.
+LOOKING = 3.0
+
+FAILS = "echo out of order >&2\nexit 1"
+HANGS = "trap '' TERM INT HUP\nsleep 1000000\nsleep 1000000"
+
+
+def program(script: str) -> str:
+    return f"#!/bin/sh\n{script}\n"
+
+
+@unittest.skipUnless(IS_ROOT and shutil.which("runc"), "containers need root and runc")
+class Readiness(SystemTest):
+    def setUp(self):
+        super().setUp()
+        self.unit.make_image("busybox:1")
+        self.unit.start_control()
+        for name in NODES:
+            self.replace_runc(name, f"exec {shutil.which('runc')} \"$@\"")
+            self.unit.start_agent(
+                name, "--config", self.settings(name), "--capacity-cpu", "10000", "--capacity-ram", "4Gi",
+                "--network", "off", "--stop-grace", "1s", "--stop-instances-on-exit", "true",
+                "--probe-period", f"{PERIOD}s".replace("0.5s", "500ms"), "--probe-deadline", f"{int(DEADLINE * 1000)}ms",
+                "--probe-grace", f"{int(GRACE * 1000)}ms")
+        for name in NODES:
+            self.wait_for_state(name, "mine", "Ready", 60)
+
+    # --- The machines.
+
+    def settings(self, name: str, **runtimes: dict) -> Path:
+        path = self.unit.directory / f"{name}.yaml"
+        own = {"mine": {"type": "runc", "program": str(self.runc(name))}, **runtimes}
+        path.write_text(json.dumps({"runtimes": ["process"], "runtime": own}))
+        return path
+
+    def runc(self, name: str) -> Path:
+        return self.unit.directory / "bin" / name / "runc"
+
+    def replace_runc(self, name: str, script: str):
+        """As a whole, from one moment to the next."""
+        path = self.runc(name)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        fresh = path.with_name("runc.new")
+        fresh.write_text(program(script))
+        fresh.chmod(0o755)
+        fresh.rename(path)
+
+    def repair_runc(self, name: str):
+        self.replace_runc(name, f"exec {shutil.which('runc')} \"$@\"")
+
+    def runtimes(self, node: str) -> dict[str, dict]:
+        found = self.node(node) or {}
+        return {runtime["name"]: runtime for runtime in found.get("runtimes", [])}
+
+    def wait_for_state(self, node: str, runtime: str, state: str, seconds: float) -> dict:
+        def there():
+            found = self.runtimes(node).get(runtime, {})
+            return found if found.get("ready") == state else None
+        return wait_until(there, f"runtime {runtime} of {node} to be {state}", seconds)
+
+    # --- What runs.
+
+    def pids(self) -> dict[str, int]:
+        """The programs of all instances, by their run directories."""
+        return {str(path.parent): int(path.read_text()) for path in self.unit.directory.glob("agent-*/runs/*/*/pid")}
+
+    def run_on(self, name: str, node: str, **spec):
+        run = {"item": name, "nodes": [node]} if node else {"item": name}
+        applied = self.apply(item(name, **spec), deployment(name, run))
+        self.assertEqual(applied.returncode, 0, applied.stdout + applied.stderr)
+
+    def instance(self, name: str) -> dict:
+        return next(one for one in self.unit.instances() if one["item"] == name)
+
+    def start_a_container_and_a_process(self):
+        self.run_on("container", "n2", images=IMAGE, args=["sh", "-c", "exec sleep 1000000"])
+        self.run_on("process", "n2")
+        self.wait_for_active(2)
+
+    def assert_untouched(self, before: dict[str, int]):
+        after = self.pids()
+        for run, pid in before.items():
+            self.assertEqual(after.get(run), pid)
+            os.kill(pid, 0)
+        self.assertEqual(set(self.starts().values()) - {1}, set(), "something was started again")
+
+    # --- Tests.
+
+    def broken_and_repaired(self, script: str, state: str, says: str):
+        self.start_a_container_and_a_process()
+        before = self.pids()
+        self.assertEqual(len(before), 2)
+        begun = time.monotonic()
+        self.replace_runc("n2", script)
+        broken = self.wait_for_state("n2", "mine", state, PERIOD + DEADLINE + LOOKING)
+        print(f"{state} after {time.monotonic() - begun:.2f} s")
+        self.assertIn(says, broken["message"])
+        self.assertEqual(self.runtimes("n2")["process"]["ready"], "Ready")
+        for other in ("n1", "n3"):
+            self.assertEqual(self.runtimes(other)["mine"]["ready"], "Ready")
+        # CONDITIONS: here node.conditions[] of n2 (type, status, reason, message, lastTransition,
+        # lastHeartbeat) are to be looked at, once the API has them: ContainerRuntimeReady and Ready
+        # change after PERIOD + DEADLINE + GRACE, and back after PERIOD.
+
+        # What is new goes elsewhere; a process can still be started here.
+        self.run_on("new", "", images=IMAGE, args=["sh", "-c", "exec sleep 1000000"])
+        self.assertNotEqual(self.instance("new")["node"], "n2")
+        self.assert_untouched(before)
+
+        # What can only be here waits, and is started when it can be.
+        self.apply(item("waiting", images=IMAGE, args=["sh", "-c", "exec sleep 1000000"]),
+                   deployment("waiting", {"item": "waiting", "nodes": ["n2"]}))
+        self.assertNotEqual(self.instance("waiting")["state"], "Active")
+        begun = time.monotonic()
+        self.repair_runc("n2")
+        self.wait_for_state("n2", "mine", "Ready", PERIOD + DEADLINE + LOOKING)
+        print(f"Ready after {time.monotonic() - begun:.2f} s")
+        wait_until(lambda: self.instance("waiting")["state"] == "Active", "the instance that waits")
+        self.assert_untouched(before)
+
+    def test_a_program_that_fails_takes_its_runtime_out_until_it_is_repaired(self):
+        self.broken_and_repaired(FAILS, "NotReady", "out of order")
+
+    def test_a_program_that_hangs_takes_its_runtime_out_until_it_is_repaired(self):
+        self.broken_and_repaired(HANGS, "Unknown", "deadline")
+        left = [pid for pid in os.listdir("/proc") if pid.isdigit() and self.is_left(int(pid))]
+        self.assertEqual(left, [], "what hung was not killed")
+
+    def is_left(self, pid: int) -> bool:
+        try:
+            text = Path(f"/proc/{pid}/cmdline").read_bytes().decode(errors="replace")
+        except OSError:
+            return False
+        return str(self.runc("n2")) in text and "create" in text and "probe-" in text
+
+    def test_runtimes_come_and_go_while_the_agent_runs(self):
+        self.start_a_container_and_a_process()
+        before = self.pids()
+        agent = self.unit.agents["n2"]
+        self.settings("n2", second={"type": "runc"})
+        agent.signal(signal.SIGHUP)
+        self.wait_for_state("n2", "second", "Ready", 30)
+        path = self.unit.directory / "n2.yaml"
+        path.write_text(json.dumps({"runtimes": ["process"], "runtime": {"second": {"type": "runc"}}}))
+        agent.signal(signal.SIGHUP)
+        wait_until(lambda: "mine" not in self.runtimes("n2"), "the runtime to be gone")
+        self.assertTrue(agent.alive())
+        for pid in before.values():
+            os.kill(pid, 0)
+        path.write_text("runtimes: [process, nonsense]\n")
+        agent.signal(signal.SIGHUP)
+        wait_until(lambda: "the settings are wrong" in agent.log.read_text(), "the complaint")
+        self.assertEqual(set(self.runtimes("n2")), {"process", "second"})
+        self.settings("n2", second={"type": "runc"})
+        agent.signal(signal.SIGHUP)
+        self.wait_for_state("n2", "mine", "Ready", 30)
+
+
+if __name__ == "__main__":
+    main()
