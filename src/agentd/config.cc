@@ -194,7 +194,7 @@ std::vector<Setting> known_settings() {
       {"state.dir", "where everything is kept", "/var/lib/berth-agent"},
       {"server", "the control plane, host:port; `berth-agent join` sets it", ""},
       {"runtimes",
-       "runtimes to offer: runc, crun, process (those if there), rootfs, boot, firmware", ""},
+       "runtimes to offer: runc, crun, process, vm (those if there), rootfs, boot, firmware", ""},
       {"capacity.cpu", "DMIPS to offer; else cores x dmips.perCore", ""},
       {"capacity.ram", "memory to offer (4Gi); else all", ""},
       {"dmips.perCore", "DMIPS that one core does; else measured once and kept", ""},
