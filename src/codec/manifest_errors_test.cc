@@ -233,6 +233,15 @@ TEST(ImageWarnings, AreNoErrors) {
   EXPECT_EQ(parse_manifests({{"f", head + "vm: {}\n"}}).documents.size(), 1u);
 }
 
+TEST(ItemWarnings, SayWhatVirtualMachinesLack) {
+  const std::string head = header("Item") + "  version: 1\n  images: [{vm: {kernel: k}}]\n";
+  EXPECT_THAT(
+      errors_of(head + "  health: {exec: [x]}\n"),
+      ElementsAre(::testing::HasSubstr("warning: spec.health.exec: no program can be run")));
+  EXPECT_THAT(errors_of(head + "  quotas: {state: 1Mi}\n"),
+              ElementsAre(::testing::HasSubstr("warning: spec.quotas.state: a virtual machine")));
+}
+
 TEST(DeploymentErrors, CoverRequests) {
   EXPECT_THAT(
       errors_of(

@@ -120,6 +120,22 @@ TEST(BerthPlan, SaysTwoWhenSomethingIsRefusedAndWhy) {
   EXPECT_EQ(refused[0]["hint"], "free 200 DMIPS on n1");
 }
 
+TEST(BerthPlan, TheExampleOfAVirtualMachineFindsItsPlace) {
+  const Folder folder;
+  const std::string node = folder.write("node.yaml", R"(
+apiVersion: berth/v1
+kind: Node
+metadata: {name: n1}
+spec:
+  capacity: {cpu: 10000, ram: 1Gi}
+  runtimes: [{name: vm, type: vm, platform: {os: linux, arch: amd64}}]
+)");
+  const Finished finished =
+      berth({"plan", "--offline", "-f", BERTH_SOURCE_DIR "/examples/virtual-machine", "-f", node});
+  EXPECT_EQ(finished.exit_code, 10) << finished.err;
+  EXPECT_THAT(finished.out, HasSubstr("n1/vm"));
+}
+
 TEST(BerthPlan, SaysThreeForInvalidDocumentsAndTellsAllAtOnce) {
   const Folder folder;
   const std::string file = folder.write("bad.yaml",
