@@ -57,7 +57,8 @@ void log_readiness(const std::vector<model::Runtime>& runtimes,
   for (const model::Runtime& runtime : runtimes) {
     now.emplace(runtime.id, runtime.ready);
     const auto before = logged.find(runtime.id);
-    if (before != logged.end() && before->second == runtime.ready) continue;
+    const bool is_known = before != logged.end() && before->second == runtime.ready;
+    if (is_known || runtime.reason == kNotProbedYet) continue;
     if (runtime.ready == model::Readiness::Ready) {
       shell::log(shell::LogLevel::Info, "runtime is ready", {{"runtime", runtime.id.value()}});
     } else {

@@ -21,7 +21,7 @@ void Probing::offer(Time now, const std::vector<Offer>& offers) {
       one.next = std::min(one.next, now + offered.period);
     } else {
       runtime.ready = model::Readiness::Unknown;
-      runtime.reason = "NotProbedYet";
+      runtime.reason = kNotProbedYet;
       runtime.message = "it has not been looked yet whether it works";
     }
     known.push_back(std::move(one));

@@ -11,6 +11,8 @@
 
 namespace berth::agentd {
 
+inline constexpr char kNotProbedYet[] = "NotProbedYet";
+
 // What is known of the runtimes of a node, when each is asked, and when there is something to tell.
 // Each has a schedule and a deadline of its own; at the deadline it is Unknown, whatever becomes of
 // the question. It is not asked a second time before it has answered. Pure: who asks is NodeWatch.

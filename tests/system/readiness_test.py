@@ -9,7 +9,7 @@ import time
 import unittest
 from pathlib import Path
 
-from harness import COUNTED, IS_ROOT, SystemTest, deployment, item, main, wait_until
+from harness import IS_ROOT, SystemTest, deployment, item, main, wait_until
 
 IMAGE = [{"platform": {"os": "linux", "arch": "amd64"}, "runtimes": ["runc"], "oci": "images/busybox:1"}]
 NODES = ["n1", "n2", "n3"]
@@ -22,8 +22,8 @@ FAILS = "echo out of order >&2\nexit 1"
 HANGS = "trap '' TERM INT HUP\nsleep 1000000\nsleep 1000000"
 
 
-def program(script: str) -> str:
-    return f"#!/bin/sh\n{script}\n"
+def in_ms(seconds: float) -> str:
+    return f"{int(seconds * 1000)}ms"
 
 
 @unittest.skipUnless(IS_ROOT and shutil.which("runc"), "containers need root and runc")
@@ -33,12 +33,11 @@ class Readiness(SystemTest):
         self.unit.make_image("busybox:1")
         self.unit.start_control()
         for name in NODES:
-            self.replace_runc(name, f"exec {shutil.which('runc')} \"$@\"")
+            self.repair_runc(name)
             self.unit.start_agent(
                 name, "--config", self.settings(name), "--capacity-cpu", "10000", "--capacity-ram", "4Gi",
                 "--network", "off", "--stop-grace", "1s", "--stop-instances-on-exit", "true",
-                "--probe-period", f"{PERIOD}s".replace("0.5s", "500ms"), "--probe-deadline", f"{int(DEADLINE * 1000)}ms",
-                "--probe-grace", f"{int(GRACE * 1000)}ms")
+                "--probe-period", in_ms(PERIOD), "--probe-deadline", in_ms(DEADLINE), "--probe-grace", in_ms(GRACE))
         for name in NODES:
             self.wait_for_state(name, "mine", "Ready", 60)
 
@@ -58,7 +57,7 @@ class Readiness(SystemTest):
         path = self.runc(name)
         path.parent.mkdir(parents=True, exist_ok=True)
         fresh = path.with_name("runc.new")
-        fresh.write_text(program(script))
+        fresh.write_text(f"#!/bin/sh\n{script}\n")
         fresh.chmod(0o755)
         fresh.rename(path)
 

@@ -186,12 +186,17 @@ void remove_cgroup(const std::string& cgroup) {
   for (const std::string& path : everywhere(cgroup)) ::rmdir(path.c_str());
 }
 
+void kill_cgroup(const std::string& cgroup) {
+  for (const std::string& path : everywhere(cgroup)) kill_all_in(path);
+}
+
 void clear_cgroup(const std::string& cgroup) {
   const std::vector<std::string> paths = everywhere(cgroup);
   for (int tries = 0; tries < kTriesToClear; ++tries) {
     bool is_gone = true;
     for (const std::string& path : paths) {
-      if (::rmdir(path.c_str()) == 0 || errno == ENOENT) continue;
+      const bool is_in_use = ::rmdir(path.c_str()) != 0 && (errno == EBUSY || errno == ENOTEMPTY);
+      if (!is_in_use) continue;
       is_gone = false;
       kill_all_in(path);
     }

@@ -28,6 +28,8 @@ Result<std::vector<std::string>> make_cgroup(const std::string& cgroup,
 // Removes a group that is empty.
 void remove_cgroup(const std::string& cgroup);
 
+void kill_cgroup(const std::string& cgroup);  // all that is in it
+
 // Kills all that is in the group, and removes it.
 void clear_cgroup(const std::string& cgroup);
 

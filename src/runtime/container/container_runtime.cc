@@ -179,6 +179,7 @@ Result<void> ContainerRuntime::make_and_remove(const std::string& program,
     return invalid_input(said_by(program, outcome));
   };
   TRY(run({"create", "--bundle", probe_bundle().string(), container}));
+  kill_cgroup(cgroup_of(container));  // of one that lives, the program would wait for the end
   TRY(run({"delete", "--force", container}));
   std::error_code ignored;
   std::filesystem::remove_all(probe_root(container), ignored);
