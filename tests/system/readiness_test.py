@@ -5,14 +5,17 @@ import json
 import os
 import shutil
 import signal
+import subprocess
 import time
 import unittest
+from datetime import datetime
 from pathlib import Path
 
-from harness import IS_ROOT, SystemTest, deployment, item, main, wait_until
+from harness import IS_ROOT, ROOT, SystemTest, deployment, item, main, wait_until
 
 IMAGE = [{"platform": {"os": "linux", "arch": "amd64"}, "runtimes": ["runc"], "oci": "images/busybox:1"}]
 NODES = ["n1", "n2", "n3"]
+MACHINES = ["vm"] if shutil.which("qemu-system-x86_64") else []
 
 PERIOD, DEADLINE, GRACE = 0.5, 1.0, 1.0
 # For what the test itself takes to look, on a machine that does much else.
@@ -45,8 +48,8 @@ class Readiness(SystemTest):
 
     def settings(self, name: str, **runtimes: dict) -> Path:
         path = self.unit.directory / f"{name}.yaml"
-        own = {"mine": {"type": "runc", "program": str(self.runc(name))}, **runtimes}
-        path.write_text(json.dumps({"runtimes": ["process"], "runtime": own}))
+        own = {"mine": {"type": "runc", "program": str(self.runc(name)), "primary": "true"}, **runtimes}
+        path.write_text(json.dumps({"runtimes": ["process", *MACHINES], "runtime": own}))
         return path
 
     def runc(self, name: str) -> Path:
@@ -74,6 +77,20 @@ class Readiness(SystemTest):
             return found if found.get("ready") == state else None
         return wait_until(there, f"runtime {runtime} of {node} to be {state}", seconds)
 
+    def condition(self, node: str, kind: str) -> dict:
+        found = (self.node(node) or {}).get("conditions", [])
+        return next((one for one in found if one["type"] == kind), {"status": "?"})
+
+    def wait_for_condition(self, node: str, kind: str, status: str, seconds: float) -> dict:
+        def there():
+            found = self.condition(node, kind)
+            return found if found["status"] == status else None
+        return wait_until(there, f"{kind} of {node} to be {status}", seconds)
+
+    @staticmethod
+    def seconds_until(condition: dict, begun: float) -> float:
+        return datetime.fromisoformat(condition["lastTransition"].replace("Z", "+00:00")).timestamp() - begun
+
     # --- What runs.
 
     def pids(self) -> dict[str, int]:
@@ -88,10 +105,17 @@ class Readiness(SystemTest):
     def instance(self, name: str) -> dict:
         return next(one for one in self.unit.instances() if one["item"] == name)
 
-    def start_a_container_and_a_process(self):
+    def start_one_of_each(self):
         self.run_on("container", "n2", images=IMAGE, args=["sh", "-c", "exec sleep 1000000"])
         self.run_on("process", "n2")
-        self.wait_for_active(2)
+        if MACHINES:
+            made = subprocess.run([ROOT / "tools" / "make_vm_guest.sh", self.unit.directory / "guest"],
+                                  capture_output=True, text=True)
+            self.assertEqual(made.returncode, 0, made.stderr)
+            self.wait_for_state("n2", "vm", "Ready", 60)
+            self.run_on("machine", "n2", images=[{"vm": {"kernel": "guest/vmlinuz", "initrd": "guest/initrd"}}],
+                        args=["-c", "sleep 1000000"], quotas={"ram": "96Mi"})
+        self.wait_for_active(2 + len(MACHINES))
 
     def assert_untouched(self, before: dict[str, int]):
         after = self.pids()
@@ -103,10 +127,10 @@ class Readiness(SystemTest):
     # --- Tests.
 
     def broken_and_repaired(self, script: str, state: str, says: str):
-        self.start_a_container_and_a_process()
+        self.start_one_of_each()
         before = self.pids()
-        self.assertEqual(len(before), 2)
-        begun = time.monotonic()
+        self.assertEqual(len(before), 2 + len(MACHINES))
+        begun, broken_at = time.monotonic(), time.time()
         self.replace_runc("n2", script)
         broken = self.wait_for_state("n2", "mine", state, PERIOD + DEADLINE + LOOKING)
         print(f"{state} after {time.monotonic() - begun:.2f} s")
@@ -114,23 +138,33 @@ class Readiness(SystemTest):
         self.assertEqual(self.runtimes("n2")["process"]["ready"], "Ready")
         for other in ("n1", "n3"):
             self.assertEqual(self.runtimes(other)["mine"]["ready"], "Ready")
-        # CONDITIONS: here node.conditions[] of n2 (type, status, reason, message, lastTransition,
-        # lastHeartbeat) are to be looked at, once the API has them: ContainerRuntimeReady and Ready
-        # change after PERIOD + DEADLINE + GRACE, and back after PERIOD.
+        # Its process runtime is of the same kind and works; the runtime that is marked decides for the node.
+        ready = self.wait_for_condition("n2", "Ready", "False" if state == "NotReady" else "Unknown",
+                                        PERIOD + DEADLINE + GRACE + LOOKING)
+        print(f"the node is not Ready after {self.seconds_until(ready, broken_at):.3f} s")
+        self.assertIn("mine", ready["message"])
+        self.assertEqual(self.condition("n2", "ContainerRuntimeReady")["status"], "True")
+        for other in ("n1", "n3"):
+            self.assertEqual(self.condition(other, "Ready")["status"], "True")
 
-        # What is new goes elsewhere; a process can still be started here.
+        # What is new goes elsewhere.
         self.run_on("new", "", images=IMAGE, args=["sh", "-c", "exec sleep 1000000"])
         self.assertNotEqual(self.instance("new")["node"], "n2")
         self.assert_untouched(before)
+        for name in ["process", *(["machine"] if MACHINES else [])]:
+            self.assertFalse(self.instance(name)["unverified"], f"{name} runs on a runtime that is well")
+        self.assertTrue(self.instance("container")["unverified"])
 
         # What can only be here waits, and is started when it can be.
         self.apply(item("waiting", images=IMAGE, args=["sh", "-c", "exec sleep 1000000"]),
                    deployment("waiting", {"item": "waiting", "nodes": ["n2"]}))
         self.assertNotEqual(self.instance("waiting")["state"], "Active")
-        begun = time.monotonic()
+        begun, repaired_at = time.monotonic(), time.time()
         self.repair_runc("n2")
         self.wait_for_state("n2", "mine", "Ready", PERIOD + DEADLINE + LOOKING)
         print(f"Ready after {time.monotonic() - begun:.2f} s")
+        ready = self.wait_for_condition("n2", "Ready", "True", LOOKING)
+        print(f"the node is Ready after {self.seconds_until(ready, repaired_at):.3f} s")
         wait_until(lambda: self.instance("waiting")["state"] == "Active", "the instance that waits")
         self.assert_untouched(before)
 
@@ -150,7 +184,7 @@ class Readiness(SystemTest):
         return str(self.runc("n2")) in text and "create" in text and "probe-" in text
 
     def test_runtimes_come_and_go_while_the_agent_runs(self):
-        self.start_a_container_and_a_process()
+        self.start_one_of_each()
         before = self.pids()
         agent = self.unit.agents["n2"]
         self.settings("n2", second={"type": "runc"})
