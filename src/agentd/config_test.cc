@@ -102,7 +102,7 @@ TEST_F(ConfigTest, EveryWrongSettingIsNamed) {
 }
 
 TEST_F(ConfigTest, OnlyRuntimesThatThereAreCanBeOffered) {
-  EXPECT_NE(read({"--runtimes", "vm"}).error().message.find("vm is none"), std::string::npos);
+  EXPECT_NE(read({"--runtimes", "wasm"}).error().message.find("wasm is none"), std::string::npos);
   EXPECT_NE(read({"--runtimes", "runc,runc"}).error().message.find("twice"), std::string::npos);
 }
 

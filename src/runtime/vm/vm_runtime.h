@@ -4,7 +4,7 @@
 #include <mutex>
 #include <string>
 
-#include "runtime/component/interrupt.h"
+#include "runtime/interrupt.h"
 #include "runtime/runtime.h"
 #include "runtime/runtimes.h"
 #include "runtime/supervisor.h"
