@@ -113,7 +113,7 @@ void Performer::begin(const agent::CheckHealth& check) {
 }
 
 void Performer::begin(const agent::SetPausing& set) {
-  OrderedRuntime* runtime = find(set.runtime);
+  const RuntimeRef runtime = runtimes_.find(set.runtime);
   if (runtime == nullptr) {
     return tell_(agent::PausingSet{set.key, set.run, set.order,
                                    "there is no runtime " + set.runtime.value()});

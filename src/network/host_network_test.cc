@@ -335,13 +335,14 @@ TEST_F(Networks, AGuestSpeaksAtTheAddressOfItsInstance) {
   spec.uid = spec.gid = 41'000;
   spec.network = model::InstanceNetwork{model::OwnerId("acme"), ip("10.1.0.11")};
   Ended ended;
-  const auto runtimes = runtime::make_runtimes({.state_dir = a.state_dir,
-                                                .agent_id = "a",
-                                                .shim = fs::path(BERTH_BIN_DIR) / "berth-shim",
-                                                .image_dir = directory_ / "guest",
-                                                .networks = a.network.get()},
-                                               {model::RuntimeType::Vm}, ended);
-  const auto started = runtimes.front()->start(spec, {});
+  const auto machines =
+      runtime::make_runtime({.state_dir = a.state_dir,
+                             .agent_id = "a",
+                             .shim = fs::path(BERTH_BIN_DIR) / "berth-shim",
+                             .image_dir = directory_ / "guest",
+                             .networks = a.network.get()},
+                            {model::RuntimeId("vm"), model::RuntimeType::Vm}, ended);
+  const auto started = machines->start(spec, {});
   ASSERT_TRUE(started) << started.error().message;
 
   Fd accepted;
@@ -349,8 +350,8 @@ TEST_F(Networks, AGuestSpeaksAtTheAddressOfItsInstance) {
   accepted.reset();
   const auto answers = [&] { return connect_from(neighbour, ip("10.1.0.11"), kPort).error == 0; };
   EXPECT_TRUE(wait_until(answers));
-  EXPECT_GT(runtimes.front()->measure().at(spec.key).sent, 0);
-  runtimes.front()->stop(spec.key, {}, 0s);
+  EXPECT_GT(machines->measure().at(spec.key).sent, 0);
+  machines->stop(spec.key, {}, 0s);
   EXPECT_TRUE(wait_until([&] { return ended.is_told.load(); }));
 }
 

@@ -354,6 +354,10 @@ class BrokenNetworks final : public InstanceNetworks {
                                                      const model::InstanceNetwork&) override {
     return tl::unexpected(model::Problem{"NetworkFailed", why});
   }
+  tl::expected<JoinedNetwork, model::Problem> attach_guest(
+      const model::InstanceKey& key, const model::InstanceNetwork& network) override {
+    return attach(key, network);
+  }
   void release(const model::InstanceKey&) override {}
   std::string why_not_ready() override { return why; }
 
