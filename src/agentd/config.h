@@ -59,7 +59,8 @@ struct Config {
   std::filesystem::path image_dir;
   bool stop_instances_on_exit = false;
   runtime::ComponentConfig components;
-  bool has_networks = false;  // instances have them, if this machine can
+  bool has_networks = false;    // instances have them, if this machine can
+  std::string why_no_networks;  // "": it can
   std::optional<model::Ipv4> network_address;
   model::Subnet network_link_range;
   std::vector<model::Ipv4> name_servers;

@@ -153,7 +153,8 @@ Result<void> run(Config config, Settings settings, const Arguments& arguments) {
   store::SqliteStore store = TRY(store::SqliteStore::open(store_file(config.state_dir)));
   TRY(take_stock(config, store));
   warn_if_alone(config, credentials);
-  const auto daemon = TRY(Daemon::open(config, real_outside(config, store, credentials)));
+  Outside outside = real_outside(config, store, credentials);
+  const auto daemon = TRY(Daemon::open(config, std::move(outside)));
 
   std::thread running([&daemon] { daemon->run(); });
   while (signals.wait(std::nullopt) == SIGHUP) reload(*daemon, settings, arguments);

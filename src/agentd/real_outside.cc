@@ -40,15 +40,19 @@ class HostNetworkControl final : public NetworkControl {
   std::unique_ptr<network::HostNetwork> host_;
 };
 
-// nullptr: there are none, and the log says why.
-std::shared_ptr<HostNetworkControl> open_networks(const Config& config) {
-  if (!config.has_networks) return nullptr;
+// nullptr: there are none, and it is written down why.
+std::shared_ptr<HostNetworkControl> open_networks(Config& config) {
+  if (!config.has_networks) {
+    config.why_no_networks = "the setting network is off";
+    return nullptr;
+  }
   const network::Config wanted = network_config(config);
   auto host = network::HostNetwork::open(wanted);
   if (host) return std::make_shared<HostNetworkControl>(wanted, *std::move(host));
+  config.why_no_networks = host.error().message;
   shell::log(shell::LogLevel::Warning,
              "instances have no networks of their own on this node, only the machine's",
-             {{"why", host.error().message}});
+             {{"why", config.why_no_networks}});
   return nullptr;
 }
 
@@ -127,7 +131,7 @@ network::Config network_config(const Config& config) {
           .name_servers = config.name_servers};
 }
 
-Outside real_outside(const Config& config, store::Store& store,
+Outside real_outside(Config& config, store::Store& store,
                      const std::optional<trust::Credentials>& credentials) {
   const auto networks = open_networks(config);
   Outside outside{

@@ -11,8 +11,9 @@
 namespace berth::agentd {
 
 // What the daemon stands on in production: the runtimes of this machine, their logs, and the link,
-// if the machine has joined and a server is configured.
-Outside real_outside(const Config& config, store::Store& store,
+// if the machine has joined and a server is configured. Where instances can have no networks, the
+// configuration says why afterwards.
+Outside real_outside(Config& config, store::Store& store,
                      const std::optional<trust::Credentials>& credentials);
 
 // Where the networks of this agent are to be.

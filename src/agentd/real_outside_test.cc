@@ -1,5 +1,6 @@
 #include "agentd/real_outside.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -96,6 +97,17 @@ TEST_F(RealOutside, AProcessOutlivesItsAgentAndIsAdopted) {
   std::string log;
   while ((log = log_of(server, "web", stream++)).empty()) std::this_thread::yield();
   EXPECT_EQ(log, "begun\n");  // once, so it is the same process
+}
+
+TEST_F(RealOutside, TheNodeSaysWhyItsInstancesHaveNoNetworks) {
+  FakeServer server;
+  const auto agent = an_agent(server, AtTheEnd::Stop);
+  const auto sent =
+      server.wait_for([](const v1::FromAgent& one) { return !one.report().node().empty(); });
+  ASSERT_TRUE(sent);
+  EXPECT_THAT(sent->report().node(),
+              ::testing::HasSubstr("instances have no networks of their own here: the setting "
+                                   "network is off"));
 }
 
 TEST_F(RealOutside, ExitCodesComeThrough) {

@@ -252,7 +252,8 @@ Started<void> ContainerRuntime::join_network(const model::InstanceSpec& spec,
     return {};
   }
   if (config_.networks == nullptr) {
-    return problem("NetworkFailed", "this node has no networks for instances; its log says why");
+    return problem("NetworkFailed",
+                   "this node has no networks for instances; `berth describe node` says why");
   }
   const auto joined = config_.networks->attach(spec.key, *spec.network);
   if (!joined) return tl::unexpected(joined.error());
