@@ -112,6 +112,14 @@ class NetworkChecker : public Checker {
   NetworkChecker(const World& world, Violate violate)
       : world_(world), violate_(std::move(violate)) {}
 
+  // An address that was given in a step which never became durable was never given.
+  void controller_loaded(const control::Durable& durable) override {
+    addresses_.clear();
+    for (const auto& [key, record] : durable.instances) {
+      if (record.place && record.address) addresses_.emplace(key, *record.address);
+    }
+  }
+
   void controller_stepped(const control::Effects& effects) override {
     if (effects.writes.empty()) return;
     std::map<InstanceKey, model::Ipv4> before = std::exchange(addresses_, {});

@@ -32,6 +32,10 @@ class ReadinessChecker : public Checker {
       if (is_new && !record.preinstalled) check(record);
       remember(record);
     }
+  }
+
+  // What was not made durable is told again.
+  void controller_committed(const control::Effects& effects) override {
     for (const control::Note& note : effects.notes) count(note.kind);
   }
 
