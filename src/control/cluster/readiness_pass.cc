@@ -308,7 +308,9 @@ NodeReadiness restored_readiness(const Context& context, const model::NodeRecord
 
 void hear_readiness(const Context& context, ObservedNode& node, const model::Report& report) {
   for (const model::Runtime& runtime : report.node->runtimes) {
-    RuntimeReadiness& known = node.readiness.runtimes[runtime.id];
+    const auto [at, is_new] = node.readiness.runtimes.try_emplace(runtime.id);
+    RuntimeReadiness& known = at->second;
+    if (is_new) known.not_ready_since = known.graced_since = context.now;
     if (runtime.ready == Readiness::Ready) {
       known.has_been_ready = true;
     } else {

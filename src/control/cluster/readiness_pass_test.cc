@@ -146,6 +146,16 @@ TEST_F(ReadinessPass, TheTimeOfATransitionOutlivesTheController) {
   EXPECT_EQ(condition().status, ConditionStatus::False);
 }
 
+TEST_F(ReadinessPass, ANewNodeHasNotBeenReadySinceItsAgentSaysSo) {
+  driver_.add("n2", crun_is(Readiness::NotReady));
+  driver_.connect_silently("n2");
+  model::Report report = driver_.agent("n2").full();
+  report.not_ready_for.emplace(kCrun, 10s);
+  driver_.report("n2", report);
+  const auto& runtimes = driver_.controller().nodes().at(node_id("n2")).readiness.runtimes;
+  EXPECT_EQ(runtimes.at(kCrun).not_ready_since, driver_.now() - 10s);
+}
+
 TEST_F(ReadinessPass, ARefusalSaysWhichRuntimeIsNotReadyAndSinceWhen) {
   driver_.become("n1", crun_is(Readiness::NotReady));
   driver_.apply({a_service("web"), a_deployment("d", {a_run("web")})});

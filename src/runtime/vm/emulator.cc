@@ -49,6 +49,8 @@ Result<void> write_guest(const std::filesystem::path& guest) {
                fmt::format("cannot write {}: {}", guest.string(), std::strerror(errno))};
 }
 
+std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
+
 Result<void> run_guest(const std::string& program, const std::filesystem::path& guest,
                        const std::string& accelerator, const std::string& processor) {
   const auto outcome =
@@ -117,7 +119,8 @@ Result<Emulator> try_emulator(const std::string& program, const std::filesystem:
     const auto ran = run_guest(program, guest, "kvm", "host");
     emulator.is_accelerated = ran.has_value();
     if (ran) return emulator;
-    emulator.why_not_accelerated = ran.error().message;
+    emulator.why_not_accelerated = fmt::format("KVM makes machines and does not run them: {}",
+                                               first_line(ran.error().message));
   }
   TRY(run_guest(program, guest, "tcg", "max"));
   return emulator;
