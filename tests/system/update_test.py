@@ -40,12 +40,18 @@ class Update(SystemTest):
                 found[str(path.parent)] = path.read_text().split()
         return found
 
+    def wait_for_storage(self, item_name: str, count: int) -> dict:
+        """A process is active before its shell has written anything."""
+        def all_started():
+            found = self.storage(item_name)
+            return found if len(found) == count and all(found.values()) else None
+        return wait_until(all_started, f"{count} instances of {item_name} to note their start")
+
     def test_a_version_that_is_never_healthy_is_taken_back_everywhere_and_nothing_is_lost(self):
         run = {"item": "web", "version": "1", "instances": COUNT}
         self.apply(item("web"), deployment("d", run))
         self.wait_for_active(COUNT)
-        before = self.storage("web")
-        self.assertEqual(len(before), COUNT)
+        before = self.wait_for_storage("web", COUNT)
         bad = item("web", version="2",
                    health={"exec": ["/bin/false"], "period": "200ms", "failures": 2})
         answer = self.apply(bad, deployment("d", {**run, "version": "2"}), check=False)
@@ -67,13 +73,14 @@ class Update(SystemTest):
         self.wait_for_active(COUNT)
         self.apply(item("web", version="2"), deployment("d", {**run, "version": "2"}), timeout=90)
         self.assertEqual(self.versions(), {"2"})
-        self.assertEqual({len(starts) for starts in self.storage("web").values()}, {2})
+        wait_until(lambda: {len(starts) for starts in self.storage("web").values()} == {2},
+                   "each to be started once more")
 
     def test_an_override_restarts_only_the_instances_of_its_item(self):
         self.apply(item("web"), item("db"),
                    deployment("d", {"item": "web", "instances": 3}, {"item": "db", "instances": 3}))
         self.wait_for_active(6)
-        web, db = self.storage("web"), self.storage("db")
+        web, db = self.wait_for_storage("web", 3), self.wait_for_storage("db", 3)
         self.apply(override("debug", {"item": "web", "variables": [{"name": "LEVEL", "value": "debug"}]}))
         wait_until(lambda: all(len(starts) == 2 for starts in self.storage("web").values()),
                    "web to be started again")
@@ -88,7 +95,7 @@ class Update(SystemTest):
         run = {"item": "web", "subject": "anna"}
         self.apply(item("web"), deployment("d", run))
         self.wait_for_active(1)
-        before = self.storage("web")
+        before = self.wait_for_storage("web", 1)
         self.apply(subject("anna", False))
         wait_until(lambda: self.unit.instances()[0]["state"] == "Inactive", "it to be inactive")
         wait_until(lambda: not self.shims(), "it to stop")
