@@ -30,10 +30,10 @@ TEST(Report, SaysForHowLongRuntimesHaveNotBeenReady) {
   const model::RuntimeId crun{"crun"};
   Driver driver;
   driver.tell(a_node({a_runtime("crun", model::Readiness::Unknown)}));
-  driver.advance(2s);
+  driver.wait(2s);
   driver.tell(Connected{1});
   EXPECT_EQ(driver.report().not_ready_for, (std::map<model::RuntimeId, Duration>{{crun, 2s}}));
-  driver.advance(1s);
+  driver.wait(1s);
   driver.tell(a_node({a_runtime("crun", model::Readiness::NotReady)}));
   EXPECT_EQ(driver.report().not_ready_for, (std::map<model::RuntimeId, Duration>{{crun, 3s}}));
   driver.tell(a_node());
