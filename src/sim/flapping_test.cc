@@ -14,7 +14,7 @@ TEST(Flapping, MisplacesNothingAndTellsNoMoreThanThereIs) {
 }
 
 TEST(Flapping, IsTheSameEachTime) {
-  const Setup setup{.seed = 2, .nodes = 4, .faulty = 20min};
+  const sim::Setup setup{.seed = 2, .nodes = 4, .faulty = 20min};
   EXPECT_EQ(simulate_flapping(setup).hash, simulate_flapping(setup).hash);
 }
 
