@@ -26,8 +26,9 @@ bool is_checked_by_exec(const model::Item& item) {
   return item.health && std::holds_alternative<model::ExecCheck>(item.health->probe);
 }
 
+// Of an item that is nothing else: one that has other images too may be meant for those.
 void remark_what_machines_lack(const model::Item& item, std::vector<Remark>& remarks) {
-  if (std::ranges::none_of(item.images, is_vm)) return;
+  if (item.images.empty() || !std::ranges::all_of(item.images, is_vm)) return;
   if (is_checked_by_exec(item)) {
     remarks.push_back({Level::Warning, "spec.health.exec",
                        "no program can be run inside of a virtual machine: use tcp or http"});

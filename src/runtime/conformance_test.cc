@@ -250,7 +250,9 @@ TEST_P(RuntimeConformance, IsReadyOnceProbed) {
   EXPECT_EQ(described.id.value(), model::to_string(GetParam().type));
   EXPECT_EQ(described.type, GetParam().type);
   EXPECT_EQ(described.platform.os, "linux");
-  EXPECT_EQ(runtime().probe(kPatience), ProbeResult{}) << runtime().probe(kPatience).message;
+  const ProbeResult probed = runtime().probe(kPatience);
+  EXPECT_EQ(probed.readiness(), model::Readiness::Ready) << probed.message;
+  EXPECT_EQ(probed.reason, "");
 }
 
 TEST_P(RuntimeConformance, TellsTheExitCode) {

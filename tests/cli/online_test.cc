@@ -624,8 +624,14 @@ TEST_F(Online, PauseSaysWhyItIsNotSo) {
   const Finished failed = berth({"pause", "web"});
   EXPECT_EQ(failed.exit_code, 1);
   EXPECT_EQ(failed.err, "instance/web/vehicle/0 is not paused: frozen solid; it is tried again\n");
+}
+
+TEST_F(Online, PauseWaitsNoLongerThanItIsTold) {
+  answer_everything();
+  server_.answer("POST /v1/instances/web%2Fvehicle%2F0/pause", R"({"revision":"43"})");
   server_.stream("GET /v1/watch", {web_is("ACTIVE"), R"({"synced":true})"}, true);
-  EXPECT_EQ(berth({"pause", "web", "--timeout", "300ms"}).exit_code, 5);
+  const Finished late = berth({"pause", "web", "--timeout", "300ms"});
+  EXPECT_EQ(late.exit_code, 5) << late.err;
   EXPECT_EQ(berth({"pause", "web", "--no-wait"}).exit_code, 0);
   const Finished unknown = berth({"pause", "wep"});
   EXPECT_EQ(unknown.exit_code, 4);
