@@ -69,7 +69,8 @@ class VirtualMachine(SystemTest):
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
 
     def assert_it_stands_still(self):
-        before, count = self.cpu_seconds(), self.count()
+        count = wait_until(self.count, "its log to be there", 30, pause=0.2)  # the agent may only just be back
+        before = self.cpu_seconds()
         self.assertGreater(before, 0)
         time.sleep(2)  # that nothing happens takes time
         self.assertLess(self.cpu_seconds() - before, 0.2)
@@ -90,7 +91,7 @@ class VirtualMachine(SystemTest):
         wait_until(lambda: self.state() == "Paused", "it to be found again", pause=0.2)
         self.assert_it_stands_still()
 
-        before = self.count()
+        before = wait_until(self.count, "its log to be there")
         self.run_verb("resume")
         self.assertEqual(self.state(), "Active")
         wait_until(lambda: self.count() > before, "its console to go on", 60, pause=0.2)
