@@ -163,7 +163,13 @@ TEST_F(StreamsTest, ALogGoesNoFurtherThanItsReaderLetsIt) {
     streams.receive(kConnection, a_credit(link::kPieceBytes));
     ASSERT_TRUE(receiver_.wait_for(has_data, kPiecesInWindow + 1));
   }
-  EXPECT_EQ(receiver_.count(has_data), kPiecesInWindow + 1);
+  // Not every piece is a full one: what counts is what they cost.
+  std::size_t cost = 0;
+  receiver_.count([&](const v1::StreamData& piece) {
+    if (has_data(piece)) cost += link::cost_of_piece(piece.data().size());
+    return true;
+  });
+  EXPECT_LE(cost, (kPiecesInWindow + 1) * link::kPieceBytes);
 }
 
 TEST_F(StreamsTest, ALogThatWaitsForItsReaderCanBeEnded) {
