@@ -183,6 +183,21 @@ class Readiness(SystemTest):
             return False
         return str(self.runc("n2")) in text and "create" in text and "probe-" in text
 
+    @unittest.skipUnless(shutil.which("crun"), "crun is not installed")
+    def test_nothing_is_placed_on_a_runtime_that_never_worked(self):
+        self.settings("n1", crun={"type": "crun"})
+        self.unit.agents["n1"].signal(signal.SIGHUP)
+        wait_until(lambda: self.runtimes("n1").get("crun", {}).get("graced") in ("Ready", "NotReady"), "crun to be tried", 30)
+        crun = self.runtimes("n1")["crun"]
+        if crun["ready"] == "Ready":
+            self.skipTest("crun works on this machine")
+        self.assertEqual(crun["reason"], "ComputeNotReady")
+        self.assertIn("cgroups", crun["message"])
+        applied = self.apply(item("picky", images=[{**IMAGE[0], "runtimes": ["crun"]}]), deployment("picky", {"item": "picky"}))
+        self.assertEqual(applied.returncode, 2, applied.stdout + applied.stderr)
+        self.assertEqual((self.instance("picky")["reason"], self.instance("picky")["node"]), ("RuntimeNotReady", ""))
+        self.assertIn("crun is NotReady since", self.unit.berth("why", "picky").stdout)
+
     def test_runtimes_come_and_go_while_the_agent_runs(self):
         self.start_one_of_each()
         before = self.pids()

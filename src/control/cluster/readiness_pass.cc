@@ -2,9 +2,9 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <array>
 
 #include "control/cluster/readiness.h"
+#include "control/cluster/settings.h"
 #include "control/passes.h"
 
 namespace berth::control {
@@ -28,15 +28,6 @@ Time end_of_grace(const RuntimeReadiness& known, const model::Runtime& runtime) 
 Readiness graced(const Context& context, const RuntimeReadiness& known,
                  const model::Runtime& runtime) {
   return context.now >= end_of_grace(known, runtime) ? runtime.ready : Readiness::Ready;
-}
-
-std::optional<Duration> evict_after(const Context& context, const model::NodeId& id,
-                                    const ObservedNode& node) {
-  std::vector<const model::NodeConfig*> configs;
-  for (const auto& [name, config] : context.state.durable().node_configs) {
-    configs.push_back(&config);
-  }
-  return model::settings_for(id, node.info.type, configs).evict_after;
 }
 
 void mark_statuses_on(Context& context, const model::Place& place) {
@@ -77,7 +68,7 @@ class Look {
   void look_at_eviction(RuntimeReadiness& known) {
     const bool was_evicting = std::exchange(known.evicting, false);
     if (known.graced != Readiness::Ready) {
-      if (const auto after = evict_after(context_, id_, node_)) {
+      if (const auto after = settings_of(context_, id_, node_).evict_after) {
         const Time at = known.graced_since + bounded(*after);
         known.evicting = context_.now >= at;
         if (!known.evicting) take_earlier(next_, at);

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "base/check.h"
+#include "control/cluster/settings.h"
 #include "control/cluster/thresholds.h"
 #include "control/passes.h"
 #include "placement/relief_text.h"
@@ -17,11 +18,7 @@ const model::Thresholds& thresholds_of(Context& context, const model::NodeId& id
                                        ObservedNode& node) {
   auto& known = node.load.thresholds;
   if (known) return *known;
-  std::vector<const model::NodeConfig*> configs;
-  for (const auto& [name, config] : context.state.durable().node_configs) {
-    configs.push_back(&config);
-  }
-  known = model::settings_for(id, node.info.type, configs).thresholds;
+  known = settings_of(context, id, node).thresholds;
   return *known;
 }
 

@@ -3,6 +3,7 @@
 #include <set>
 
 #include "base/check.h"
+#include "control/cluster/settings.h"
 #include "control/launcher/handover.h"
 #include "control/launcher/rollouts.h"
 
@@ -64,14 +65,10 @@ void add_readiness(placement::NodeView& view, const NodeReadiness& readiness,
 
 placement::NodeView view_of(const Context& context, const model::NodeRecord& record,
                             const ObservedNode& node) {
-  std::vector<const model::NodeConfig*> configs;
-  for (const auto& [name, config] : context.state.durable().node_configs) {
-    configs.push_back(&config);
-  }
   placement::NodeView view{
       .id = record.id,
       .info = &node.info,
-      .settings = model::settings_for(record.id, node.info.type, configs),
+      .settings = settings_of(context, record.id, node),
       .reachability = reachability_of(node.liveness),
       .cordoned = record.cordoned,
       .drain = drain_of(record),
