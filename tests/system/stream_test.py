@@ -14,8 +14,9 @@ from harness import SystemTest, children_of, deployment, item, main, wait_until
 MEBIBYTE = 1 << 20
 GROWTH_MAX = 24 * MEBIBYTE
 
-# About 40 MiB of output, numbered: as much as is kept of a log.
-LINES = 400_000
+# About 33 MiB of output, numbered, and 45 MiB with the time of each line: of the 50 MiB that are kept of a log
+# nothing is rotated away, however late somebody begins to read.
+LINES = 350_000
 PRINTS_A_LOT = f"seq -f 'line %.0f {'.' * 86}' {LINES}; exec sleep 1000000"
 
 COUNTS_ITS_RUNS = "echo x >> runs; echo run $(wc -l < runs); exec sleep 1000000"
