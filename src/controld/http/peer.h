@@ -7,7 +7,7 @@
 
 #include "base/result.h"
 #include "controld/api/call.h"
-#include "controld/http/session.h"
+#include "controld/http/stream.h"
 
 // Who is at the other end.
 namespace berth::controld::http {

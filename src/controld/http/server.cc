@@ -10,9 +10,7 @@
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/post.hpp>
-#include <boost/asio/redirect_error.hpp>
 #include <boost/asio/steady_timer.hpp>
-#include <boost/asio/use_awaitable.hpp>
 #include <charconv>
 #include <filesystem>
 #include <optional>
@@ -20,6 +18,7 @@
 
 #include "controld/http/peer.h"
 #include "controld/http/session.h"
+#include "controld/http/waiter.h"
 
 namespace berth::controld::http {
 namespace {
@@ -27,8 +26,6 @@ namespace {
 using asio::awaitable;
 using Local = asio::local::stream_protocol;
 using Tcp = asio::ip::tcp;
-
-auto into(beast::error_code& error) { return asio::redirect_error(asio::use_awaitable, error); }
 
 Error cannot_listen(const std::string& where, const beast::error_code& error) {
   return {Code::Unavailable, fmt::format("cannot listen on {}: {}", where, error.message())};
@@ -76,14 +73,14 @@ class Guest {
   Front& front_;
 };
 
-awaitable<void> receive(std::shared_ptr<UnixStream> stream, std::optional<gid_t> group,
+awaitable<void> receive(std::unique_ptr<UnixStream> stream, std::optional<gid_t> group,
                         Front& front) {
   const Guest guest(front);
   api::Caller caller = caller_of(*stream, group);
-  co_await serve(std::move(stream), std::move(caller), front);
+  co_await serve(make_stream(std::move(stream)), std::move(caller), front);
 }
 
-awaitable<void> receive(std::shared_ptr<TlsStream> stream,
+awaitable<void> receive(std::unique_ptr<TlsStream> stream,
                         std::shared_ptr<asio::ssl::context> context, Front& front) {
   const Guest guest(front);
   beast::error_code error;
@@ -91,7 +88,7 @@ awaitable<void> receive(std::shared_ptr<TlsStream> stream,
   co_await stream->async_handshake(asio::ssl::stream_base::server, into(error));
   if (error) co_return;
   api::Caller caller = caller_of(*stream);
-  co_await serve(std::move(stream), std::move(caller), front);
+  co_await serve(make_stream(std::move(stream)), std::move(caller), front);
   (void)context;  // lives as long as the connection that was made with it
 }
 
@@ -190,7 +187,7 @@ class Server::Impl {
       if (error) {
         co_await pause();
       } else if (!is_full()) {
-        auto stream = std::make_shared<UnixStream>(std::move(socket));
+        auto stream = std::make_unique<UnixStream>(std::move(socket));
         asio::co_spawn(context_, receive(std::move(stream), group_, front_), asio::detached);
       }
     }
@@ -206,7 +203,7 @@ class Server::Impl {
       } else if (!is_full()) {
         socket.set_option(Tcp::no_delay(true), error);
         socket.set_option(asio::socket_base::keep_alive(true), error);
-        auto stream = std::make_shared<TlsStream>(beast::tcp_stream(std::move(socket)), *tls_);
+        auto stream = std::make_unique<TlsStream>(beast::tcp_stream(std::move(socket)), *tls_);
         asio::co_spawn(context_, receive(std::move(stream), tls_, front_), asio::detached);
       }
     }

@@ -2,21 +2,17 @@
 
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
-#include <boost/asio/post.hpp>
-#include <boost/asio/redirect_error.hpp>
-#include <boost/asio/steady_timer.hpp>
-#include <boost/asio/use_awaitable.hpp>
 #include <boost/asio/write.hpp>
 #include <boost/beast/core/flat_buffer.hpp>
 #include <boost/beast/http.hpp>
-#include <boost/beast/websocket.hpp>
-#include <boost/beast/websocket/ssl.hpp>
+#include <boost/beast/websocket/rfc6455.hpp>
 #include <utility>
 
-#include "berth/v1/api.pb.h"
 #include "controld/api/methods.h"
+#include "controld/http/exec.h"
 #include "controld/http/probes.h"
 #include "controld/http/request.h"
+#include "controld/http/waiter.h"
 
 namespace berth::controld::http {
 namespace {
@@ -28,39 +24,8 @@ using Parser = wire::request_parser<wire::string_body>;
 using api::CallPtr;
 using asio::awaitable;
 
-constexpr std::size_t kPieceBytes = 64 * 1024;      // of events that are written at once
-constexpr std::size_t kExecMessageBytes = 1 << 20;  // of input
-constexpr Duration kStreamBeginsAfter = 1s;         // at the latest, so that callers know it does
-
-auto into(beast::error_code& error) { return asio::redirect_error(asio::use_awaitable, error); }
-
-// Lets a coroutine wait for something that another thread does.
-class Waiter : public std::enable_shared_from_this<Waiter> {
- public:
-  explicit Waiter(const asio::any_io_executor& executor) : timer_(executor) {}
-
-  // From any thread.
-  void wake() {
-    asio::post(timer_.get_executor(), [self = shared_from_this()] {
-      self->woken_ = true;
-      self->timer_.cancel();
-    });
-  }
-
-  awaitable<void> wait(Duration at_most = Duration::max()) {
-    if (!woken_) {
-      at_most == Duration::max() ? timer_.expires_at(asio::steady_timer::time_point::max())
-                                 : timer_.expires_after(at_most);
-      beast::error_code ignored;
-      co_await timer_.async_wait(into(ignored));
-    }
-    woken_ = false;
-  }
-
- private:
-  asio::steady_timer timer_;
-  bool woken_ = false;
-};
+constexpr std::size_t kPieceBytes = 64 * 1024;  // of events that are written at once
+constexpr Duration kStreamBeginsAfter = 1s;     // at the latest, so that callers know it does
 
 std::string in_events(const api::Answer& answer) { return "data: " + answer.json() + "\n\n"; }
 
@@ -68,7 +33,6 @@ std::string in_events(const Error& error) {
   return "event: error\ndata: " + error_json(api::name_of(error.code), error.message) + "\n\n";
 }
 
-template <class Stream>
 class Session {
  public:
   Session(std::shared_ptr<Stream> stream, api::Caller caller, Front& front)
@@ -77,13 +41,10 @@ class Session {
   awaitable<void> run() {
     bool goes_on = true;
     while (goes_on) goes_on = co_await serve_one();
-    beast::error_code ignored;
-    beast::get_lowest_layer(*stream_).socket().shutdown(asio::socket_base::shutdown_both, ignored);
-    beast::get_lowest_layer(*stream_).close();
+    stream_->close();
   }
 
  private:
-  auto& lowest() { return beast::get_lowest_layer(*stream_); }
   auto executor() { return stream_->get_executor(); }
 
   // Whether another request may follow.
@@ -91,7 +52,7 @@ class Session {
     Parser parser;
     parser.header_limit(front_.limits.header_bytes);
     parser.body_limit(boost::none);  // the limit depends on the call, which is not known yet
-    lowest().expires_after(front_.limits.idle_time);
+    stream_->expires_after(front_.limits.idle_time);
     beast::error_code error;
     co_await wire::async_read_header(*stream_, buffer_, parser, into(error));
     if (error == wire::error::header_limit) {
@@ -113,7 +74,7 @@ class Session {
     const bool allowed = co_await check_access(parser, *match.method);
     if (!allowed) co_return false;
     if (match.method->name == "Exec") {
-      co_await serve_exec(parser, match);
+      co_await upgrade_to_exec(parser, match);
       co_return false;
     }
     const bool complete = co_await read_body(parser, match.method->body_max);
@@ -144,7 +105,7 @@ class Session {
     response.body() = std::move(body);
     if (parser.get().method() == wire::verb::head) response.body().clear();
     response.prepare_payload();
-    lowest().expires_after(front_.limits.request_time);
+    stream_->expires_after(front_.limits.request_time);
     beast::error_code error;
     co_await wire::async_write(*stream_, response, into(error));
     co_return !error && response.keep_alive();
@@ -179,8 +140,8 @@ class Session {
     co_return false;
   }
 
-  static std::string_view advice_for_strangers() {
-    if constexpr (std::is_same_v<Stream, UnixStream>) {
+  std::string_view advice_for_strangers() const {
+    if (stream_->is_local()) {
       return "this user may not use the socket: try as root, or as a member of the group that "
              "berthd's socketGroup names";
     }
@@ -196,7 +157,7 @@ class Session {
       co_await refuse(parser, 413, "InvalidInput", too_large);
       co_return false;
     }
-    lowest().expires_after(front_.limits.request_time);
+    stream_->expires_after(front_.limits.request_time);
     beast::error_code error;
     if (view(parser.get()[wire::field::expect]) == "100-continue") {
       wire::response<wire::empty_body> go_on(wire::status::continue_, parser.get().version());
@@ -205,7 +166,7 @@ class Session {
     }
     parser.body_limit(limit);
     while (!parser.is_done()) {  // who sends steadily may take its time
-      lowest().expires_after(front_.limits.request_time);
+      stream_->expires_after(front_.limits.request_time);
       co_await wire::async_read_some(*stream_, buffer_, parser, into(error));
       if (error == wire::error::body_limit) {
         co_await refuse(parser, 413, "InvalidInput", too_large);
@@ -289,7 +250,7 @@ class Session {
       if (!written) co_return call->abandon();
     }
     beast::error_code ignored;
-    lowest().expires_after(front_.limits.request_time);
+    stream_->expires_after(front_.limits.request_time);
     co_await asio::async_write(*stream_, wire::make_chunk_last(), into(ignored));
   }
 
@@ -315,15 +276,15 @@ class Session {
     header.keep_alive(false);
     header.chunked(true);
     wire::response_serializer<wire::empty_body> serializer(header);
-    lowest().expires_after(front_.limits.request_time);
+    stream_->expires_after(front_.limits.request_time);
     beast::error_code error;
     co_await wire::async_write_header(*stream_, serializer, into(error));
     co_return !error;
   }
 
   awaitable<bool> write_chunk(const std::string& text, const api::Call& call) {
-    call.may_stand_still() ? lowest().expires_never()
-                           : lowest().expires_after(front_.limits.request_time);
+    call.may_stand_still() ? stream_->expires_never()
+                           : stream_->expires_after(front_.limits.request_time);
     beast::error_code error;
     co_await asio::async_write(*stream_, wire::make_chunk(asio::buffer(text)), into(error));
     co_return !error;
@@ -333,90 +294,17 @@ class Session {
   static awaitable<void> abandon_when_closed(std::shared_ptr<Stream> stream, CallPtr call) {
     char byte = 0;
     beast::error_code error;
-    beast::get_lowest_layer(*stream).expires_never();
+    stream->expires_never();
     co_await stream->async_read_some(asio::buffer(&byte, 1), into(error));
     call->abandon();
   }
 
-  // --- Exec.
-
-  using Socket = websocket::stream<Stream&>;
-
-  awaitable<void> serve_exec(const Parser& parser, const api::Match& match) {
-    if (!websocket::is_upgrade(parser.get())) {
+  awaitable<void> upgrade_to_exec(const Parser& parser, const api::Match& match) {
+    if (websocket::is_upgrade(parser.get())) {
+      co_await serve_exec(stream_, parser.get(), match, caller_, front_);
+    } else {
       co_await refuse(parser, 426, "InvalidInput", "this call is a WebSocket");
-      co_return;
     }
-    lowest().expires_never();
-    const auto socket = std::make_shared<Socket>(*stream_);
-    socket->set_option(websocket::stream_base::timeout{std::chrono::seconds(30),
-                                                       websocket::stream_base::none(), false});
-    socket->read_message_max(kExecMessageBytes);
-    socket->text(true);
-    beast::error_code error;
-    co_await socket->async_accept(parser.get(), into(error));
-    if (error) co_return;
-    v1::ExecInput first;
-    const auto read = co_await read_input(*socket, first);
-    if (!read) co_return;
-    for (const auto& [name, value] : match.fields) (void)api::set_field(first, name, value);
-    const auto waiter = std::make_shared<Waiter>(executor());
-    const auto call = std::make_shared<api::Call>(caller_);
-    call->set_wake([waiter] { waiter->wake(); });
-    match.method->run(front_.services, first, call);
-    asio::co_spawn(executor(), pass_input(stream_, socket, call), asio::detached);
-    co_await pass_output(*socket, call, *waiter);
-  }
-
-  static awaitable<bool> read_input(Socket& socket, v1::ExecInput& input) {
-    beast::flat_buffer buffer;
-    beast::error_code error;
-    co_await socket.async_read(buffer, into(error));
-    if (error) co_return false;
-    const auto data = buffer.cdata();
-    co_return read_json({static_cast<const char*>(data.data()), data.size()}, input).has_value();
-  }
-
-  // `stream` is what the socket stands on.
-  static awaitable<void> pass_input(std::shared_ptr<Stream> stream, std::shared_ptr<Socket> socket,
-                                    CallPtr call) {
-    while (!call->is_over()) {
-      v1::ExecInput input;
-      const bool read = co_await read_input(*socket, input);
-      if (!read) break;
-      call->input(&input);
-    }
-    call->abandon();
-    (void)stream;
-  }
-
-  awaitable<void> pass_output(Socket& socket, const CallPtr& call, Waiter& waiter) {
-    beast::error_code error;
-    while (!error) {
-      const api::Call::Next next = call->next();
-      if (const auto* answer = std::get_if<api::AnswerPtr>(&next)) {
-        const std::string& json = (*answer)->json();
-        co_await socket.async_write(asio::buffer(json), into(error));
-      } else if (const auto* end = std::get_if<api::Call::End>(&next)) {
-        co_await say_end(socket, *end);
-        break;
-      } else {
-        co_await waiter.wait();
-      }
-    }
-    call->abandon();
-  }
-
-  awaitable<void> say_end(Socket& socket, const api::Call::End& end) {
-    beast::error_code error;
-    if (end.error) {
-      v1::Output output;
-      output.mutable_error()->set_reason(std::string(api::name_of(end.error->code)));
-      output.mutable_error()->set_message(end.error->message);
-      const std::string json = api::json_of(output);
-      co_await socket.async_write(asio::buffer(json), into(error));
-    }
-    co_await socket.async_close(websocket::close_code::normal, into(error));
   }
 
   const std::shared_ptr<Stream> stream_;
@@ -425,20 +313,11 @@ class Session {
   beast::flat_buffer buffer_;
 };
 
-template <class Stream>
-awaitable<void> serve_session(std::shared_ptr<Stream> stream, api::Caller caller, Front& front) {
-  Session<Stream> session(std::move(stream), std::move(caller), front);
-  co_await session.run();
-}
-
 }  // namespace
 
-asio::awaitable<void> serve(std::shared_ptr<UnixStream> stream, api::Caller caller, Front& front) {
-  return serve_session(std::move(stream), std::move(caller), front);
-}
-
-asio::awaitable<void> serve(std::shared_ptr<TlsStream> stream, api::Caller caller, Front& front) {
-  return serve_session(std::move(stream), std::move(caller), front);
+awaitable<void> serve(std::shared_ptr<Stream> stream, api::Caller caller, Front& front) {
+  Session session(std::move(stream), std::move(caller), front);
+  co_await session.run();
 }
 
 }  // namespace berth::controld::http
