@@ -40,6 +40,34 @@ TEST(Boot, StartsNothingBeforeTheRuntimeHasToldWhatItRuns) {
   EXPECT_EQ(driver.started_items(), Items{"web"});
 }
 
+TEST(Boot, WhatRunsOnARuntimeThatTheNodeNoLongerHasIsAdopted) {
+  Driver driver(a_config(), wanting({a_spec("web")}));
+  driver.tell(Connected{1}, RuntimeLeft{model::RuntimeId{"crun"}});
+  EXPECT_EQ(driver.actions<ListRuns>(), (std::vector{ListRuns{model::RuntimeId{"crun"}}}));
+  driver.tell(a_node({a_runtime("vm")}), a_list("vm"));
+  EXPECT_TRUE(driver.actions<Start>().empty());
+  driver.tell(a_list("crun", {a_found("web", kRun)}));
+  EXPECT_TRUE(driver.actions<Start>().empty());
+  EXPECT_TRUE(driver.actions<Stop>().empty());
+  EXPECT_EQ(driver.status("web").state, InstanceState::Active);
+}
+
+TEST(Boot, NothingIsStartedElsewhereBeforeARuntimeThatHasLeftHasTold) {
+  Driver driver(a_config(), wanting({a_spec("web").on("vm")}));
+  driver.tell(RuntimeLeft{model::RuntimeId{"crun"}}, a_node({a_runtime("vm")}), a_list("vm"));
+  EXPECT_TRUE(driver.actions<Start>().empty());
+  driver.tell(a_list("crun"));
+  EXPECT_EQ(driver.started_items(), Items{"web"});
+}
+
+TEST(Boot, NothingIsStartedOnARuntimeThatHasLeft) {
+  Driver driver(a_config(), wanting({a_spec("web")}));
+  driver.tell(Connected{1}, RuntimeLeft{model::RuntimeId{"crun"}}, a_node({a_runtime("vm")}),
+              a_list("vm"), a_list("crun"));
+  EXPECT_TRUE(driver.actions<Start>().empty());
+  EXPECT_EQ(driver.status("web").problem.reason, "NoSuchRuntime");
+}
+
 TEST(Boot, StartsByPriorityThenByKeyWithNoControlPlaneInReach) {
   Driver driver(a_config(), wanting({a_spec("a").priority(1), a_spec("b").priority(9),
                                      a_spec("c").priority(9), a_spec("d").priority(-5)}));

@@ -144,6 +144,10 @@ void Agent::record(const Context& context, const NodeObserved& event) {
   }
 }
 
+void Agent::record(const Context& context, const RuntimeLeft& event) {
+  runtimes_.leave(context, event.runtime);
+}
+
 void Agent::record(const Context& context, const RunsListed& event) {
   if (!runtimes_.listed(event.runtime)) return;
   std::map<model::InstanceKey, std::set<RunId>> listed;

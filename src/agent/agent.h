@@ -41,6 +41,7 @@ class Agent {
   void record(const Context& context, const Disconnected& event);
   void record(const Context& context, const CommandReceived& event);
   void record(const Context& context, const NodeObserved& event);
+  void record(const Context& context, const RuntimeLeft& event);
   void record(const Context& context, const RunsListed& event);
   void record(const Context& context, const Started& event);
   void record(const Context& context, const StartFailed& event);

@@ -60,6 +60,11 @@ struct CommandReceived {
 struct NodeObserved {
   model::NodeInfo info;
 };
+// The node no longer has this runtime, but something may still run on it: an earlier life of the
+// agent started it. Told before the node is observed.
+struct RuntimeLeft {
+  model::RuntimeId runtime;
+};
 using model::FoundRun;
 // The answer to ListRuns: all that this runtime has running, with what an earlier life of the agent
 // has told it to start. It may also come unasked, after the runtime was restarted. What one runtime
@@ -118,9 +123,9 @@ struct DataErased {
   std::string problem;  // why not all of it is gone; empty: it is
 };
 
-using Event =
-    std::variant<Connected, Disconnected, CommandReceived, NodeObserved, RunsListed, Started,
-                 StartFailed, StateSaved, Exited, HealthChecked, PausingSet, Measured, DataErased>;
+using Event = std::variant<Connected, Disconnected, CommandReceived, NodeObserved, RuntimeLeft,
+                           RunsListed, Started, StartFailed, StateSaved, Exited, HealthChecked,
+                           PausingSet, Measured, DataErased>;
 
 // --- Effects -----------------------------------------------------------------------------------
 

@@ -37,9 +37,10 @@ std::set<model::RuntimeId> Runtimes::observe(const Context& context, const model
     if (is_new) ask(context, runtime.id);
     if (is_new || is_other_state(at->second.runtime, runtime)) changed.insert(runtime.id);
     at->second.runtime = runtime;
+    at->second.has_left = false;
   }
   for (auto at = known_.begin(); at != known_.end();) {
-    if (present.contains(at->first)) {
+    if (present.contains(at->first) || at->second.has_left) {
       ++at;
       continue;
     }
@@ -48,6 +49,13 @@ std::set<model::RuntimeId> Runtimes::observe(const Context& context, const model
     at = known_.erase(at);
   }
   return changed;
+}
+
+void Runtimes::leave(const Context& context, const model::RuntimeId& runtime) {
+  const auto [at, is_new] = known_.try_emplace(runtime);
+  if (!is_new) return;
+  at->second.has_left = true;
+  ask(context, runtime);
 }
 
 void Runtimes::ask(const Context& context, const model::RuntimeId& runtime) {
@@ -60,6 +68,7 @@ bool Runtimes::listed(const model::RuntimeId& runtime) {
   if (found == known_.end()) return false;
   found->second.listed = true;
   alarms_.set(runtime, std::nullopt);
+  if (found->second.has_left) known_.erase(found);
   return true;
 }
 
@@ -75,9 +84,7 @@ bool Runtimes::ask_again(const Context& context) {
 
 bool Runtimes::is_awaited() const {
   for (const auto& [id, runtime] : known_) {
-    if (runtime.is_ready() && !runtime.listed && !runtime.overdue) {
-      return true;
-    }
+    if (runtime.is_awaited()) return true;
   }
   return false;
 }
@@ -89,6 +96,7 @@ Runtimes::Admission Runtimes::admit(const model::InstanceSpec& spec, Before befo
   const Known& runtime = found->second;
   // What may be running is not called failed before its runtime had a chance to tell.
   if (!runtime.listed && !runtime.overdue && before == Before::MayHaveRun) return {};
+  if (runtime.has_left) return {.refusal = no_such_runtime(spec.runtime)};
   const bool tolerated = spec.item.tolerates.contains(model::Toleration::RuntimeNotReady);
   if (!runtime.is_ready() && !tolerated) {
     return {.refusal = not_ready(runtime.runtime)};

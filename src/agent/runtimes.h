@@ -21,6 +21,9 @@ class Runtimes {
   // Asks every new runtime what it runs; forgets those that are gone. Gives those that changed.
   std::set<model::RuntimeId> observe(const Context& context, const model::NodeInfo& node);
 
+  // Asks a runtime that the node no longer has what still runs on it.
+  void leave(const Context& context, const model::RuntimeId& runtime);
+
   // The runtime has told what it runs. False: it is not one of this node's.
   bool listed(const model::RuntimeId& runtime);
 
@@ -45,7 +48,9 @@ class Runtimes {
     model::Runtime runtime = {};
     bool listed = false;
     bool overdue = false;
+    bool has_left = false;  // and is known only until it has told
 
+    bool is_awaited() const { return (is_ready() || has_left) && !listed && !overdue; }
     bool is_ready() const { return runtime.ready == model::Readiness::Ready; }
   };
 

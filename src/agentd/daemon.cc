@@ -65,7 +65,7 @@ Daemon::Daemon(Config config, Outside outside, Facts facts)
              .report = [this](std::uint64_t connection,
                               const model::Report& what) { report(connection, what); }}),
       meter_(config_.dmips_per_core, config_.measure_window) {
-  offered_ = offer(config_.runtimes);
+  offered_ = offer_at_start();
   performer_ = std::make_unique<Performer>(
       runtimes_, [this](const agent::CheckHealth& check) { return check_health(check); },
       outside_.erase_data, [this](agent::Event event) { tell(std::move(event)); }, worker_count(),
@@ -94,6 +94,22 @@ void Daemon::run() {
 }
 
 void Daemon::stop() { inbox_.close(); }
+
+// Also there, and not offered: what an earlier life has left something running on.
+std::vector<Runtimes::Offered> Daemon::offer_at_start() {
+  std::vector<RuntimeConfig> all = config_.runtimes;
+  if (outside_.runtimes_of_runs) {
+    for (RuntimeConfig& found : outside_.runtimes_of_runs()) {
+      const bool is_known = std::any_of(
+          all.begin(), all.end(), [&](const RuntimeConfig& one) { return one.name == found.name; });
+      if (is_known) continue;
+      tell(agent::RuntimeLeft{model::RuntimeId(found.name)});
+      all.push_back(std::move(found));
+    }
+  }
+  offer(all);
+  return offer(config_.runtimes);
+}
 
 std::vector<Runtimes::Offered> Daemon::offer(const std::vector<RuntimeConfig>& runtimes) {
   const auto make = [this](const RuntimeConfig& config) {

@@ -40,6 +40,8 @@ struct Outside {
   store::Store& store;
   std::function<std::unique_ptr<runtime::Runtime>(const RuntimeConfig&, runtime::RunListener&)>
       make_runtime;
+  // Those that something of an earlier life may still run on.
+  std::function<std::vector<RuntimeConfig>()> runtimes_of_runs = {};
   std::function<Link(link::AgentEndListener)> open_link;  // none: nobody to talk to
   std::optional<trust::Credentials> credentials;          // to be renewed
   std::function<Result<void>(const trust::Credentials&)> save_credentials;
@@ -97,6 +99,7 @@ class Daemon {
   Result<std::unique_ptr<runtime::ExecSession>> exec(const model::InstanceKey& key,
                                                      const runtime::ExecRequest& request,
                                                      const runtime::ExecListener& listener);
+  std::vector<Runtimes::Offered> offer_at_start();
   std::vector<Runtimes::Offered> offer(const std::vector<RuntimeConfig>& runtimes);
   void begin();
   void end();

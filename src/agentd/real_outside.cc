@@ -101,6 +101,14 @@ auto runtime_maker(const Config& config, runtime::InstanceNetworks* networks) {
   };
 }
 
+std::vector<RuntimeConfig> runtimes_of_runs(const std::filesystem::path& state_dir) {
+  std::vector<RuntimeConfig> all;
+  for (const runtime::RuntimeSpec& spec : runtime::runtimes_of_runs(state_dir)) {
+    all.push_back({.name = spec.id.value(), .type = spec.type, .program = spec.program});
+  }
+  return all;
+}
+
 std::function<Link(link::AgentEndListener)> link_opener(const Config& config,
                                                         const trust::Credentials& credentials) {
   return [config, credentials](link::AgentEndListener listener) {
@@ -137,6 +145,7 @@ Outside real_outside(Config& config, store::Store& store,
   Outside outside{
       .store = store,
       .make_runtime = runtime_maker(config, networks ? &networks->host() : nullptr),
+      .runtimes_of_runs = [state_dir = config.state_dir] { return runtimes_of_runs(state_dir); },
       .open_link = {},
       .credentials = credentials,
       .save_credentials =

@@ -78,17 +78,22 @@ std::string encode(const RunRecord& record) {
          line("index", found.key.index) + line("epoch", found.run.generation.epoch) +
          line("number", found.run.generation.number) + line("attempt", found.run.attempt) +
          line("type", model::to_string(found.type)) + line("version", found.version) +
-         line("runtime", record.runtime.value()) + line("boot", record.boot) + line("complete", 1);
+         line("runtime", record.runtime.id.value()) +
+         line("runtimeType", model::to_string(record.runtime.type)) +
+         line("program", record.runtime.program) + line("boot", record.boot) + line("complete", 1);
 }
 
 std::optional<RunRecord> decode_run_record(std::string_view bytes) {
   auto lines = lines_of(bytes);
   if (!lines.contains("complete")) return std::nullopt;
   const auto type = model::from_string<model::ItemType>(lines["type"]);
+  const auto runtime_type = model::from_string<model::RuntimeType>(lines["runtimeType"]);
   RunRecord record{
       .found = {.key = {model::ItemId{lines["item"]}, model::SubjectId{lines["subject"]}},
                 .version = std::string(lines["version"])},
-      .runtime = model::RuntimeId{lines["runtime"]},
+      .runtime = {.id = model::RuntimeId{lines["runtime"]},
+                  .type = runtime_type.value_or(model::RuntimeType::Process),
+                  .program = std::string(lines["program"])},
       .boot = std::string(lines["boot"])};
   model::FoundRun& found = record.found;
   if (!type || !parse(lines["index"], found.key.index) ||
@@ -139,6 +144,17 @@ std::vector<RunDirectory> RunDirectory::all(const std::filesystem::path& state_d
     for (const auto& run : entries_of(key)) found.emplace_back(run);
   }
   return found;
+}
+
+std::vector<RuntimeSpec> runtimes_of_runs(const std::filesystem::path& state_dir) {
+  std::map<model::RuntimeId, RuntimeSpec> found;
+  for (const RunDirectory& directory : RunDirectory::all(state_dir)) {
+    const auto record = directory.record();
+    if (record) found.emplace(record->runtime.id, record->runtime);
+  }
+  std::vector<RuntimeSpec> all;
+  for (const auto& [id, runtime] : found) all.push_back(runtime);
+  return all;
 }
 
 std::vector<RunDirectory> RunDirectory::of(const std::filesystem::path& state_dir,

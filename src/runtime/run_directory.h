@@ -9,6 +9,7 @@
 #include "base/result.h"
 #include "model/ids.h"
 #include "model/run.h"
+#include "runtime/runtime_spec.h"
 #include "runtime/shim/launch.h"
 
 // What is kept of runs on the disk: runs/KEY/EPOCH-NUMBER-ATTEMPT/ below the agent's state
@@ -18,8 +19,8 @@ namespace berth::runtime {
 // What a run's directory says of it.
 struct RunRecord {
   model::FoundRun found;
-  model::RuntimeId runtime;
-  std::string boot;  // of the machine, when it was started
+  RuntimeSpec runtime;  // that started it
+  std::string boot;     // of the machine, when it was started
 
   friend bool operator==(const RunRecord&, const RunRecord&) = default;
 };
@@ -32,6 +33,9 @@ std::optional<RunRecord> decode_run_record(std::string_view bytes);
 std::string file_name_of(std::string_view text);
 std::string file_name_of(const model::InstanceKey& key);
 std::string file_name_of(const model::RunId& run);
+
+// The runtimes that have started what there is, each once.
+std::vector<RuntimeSpec> runtimes_of_runs(const std::filesystem::path& state_dir);
 
 // Tells the machine's boots apart.
 std::string boot_of_machine();

@@ -10,6 +10,7 @@
 #include "model/runtime.h"
 #include "runtime/instance_networks.h"
 #include "runtime/runtime.h"
+#include "runtime/runtime_spec.h"
 
 // The runtimes of this machine, and where they keep what outlives the agent.
 namespace berth::runtime {
@@ -47,13 +48,6 @@ struct MachineConfig {
 
 // The program that runs virtual machines, if none is configured.
 inline constexpr char kEmulator[] = "qemu-system-x86_64";
-
-// One runtime of this machine. There may be several of one type, but for components.
-struct RuntimeSpec {
-  model::RuntimeId id;
-  model::RuntimeType type = model::RuntimeType::Process;
-  std::string program = {};  // of containers and machines: a path or a name; empty: the usual one
-};
 
 // nullptr: there is no runtime of this type here yet.
 std::unique_ptr<Runtime> make_runtime(const MachineConfig& config, const RuntimeSpec& spec,

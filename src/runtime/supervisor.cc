@@ -204,7 +204,7 @@ Result<std::vector<model::FoundRun>> Supervisor::list() {
     const auto record = directory.record();
     if (!record) {
       directory.remove();  // cut off in the middle of a start
-    } else if (record->runtime == config_.runtime) {
+    } else if (record->runtime.id == config_.runtime.id) {
       adopt(directory, *record);
     }
   }

@@ -44,7 +44,7 @@ struct LiveRun {
 class Supervisor {
  public:
   struct Config {
-    model::RuntimeId runtime;
+    RuntimeSpec runtime;
     std::filesystem::path state_dir;
     std::filesystem::path shim;
   };

@@ -32,7 +32,7 @@ class SupervisorTest : public testing::Test {
   void open() {
     supervisor_.reset();
     supervisor_ = std::make_unique<Supervisor>(
-        Supervisor::Config{.runtime = model::RuntimeId{"process"},
+        Supervisor::Config{.runtime = {.id = model::RuntimeId{"process"}},
                            .state_dir = state_dir_,
                            .shim = std::filesystem::path(BERTH_BIN_DIR) / "berth-shim"},
         ends_);
@@ -87,7 +87,7 @@ TEST_F(SupervisorTest, ARunIsStartedOnce) {
 }
 
 TEST_F(SupervisorTest, WhatRanWhenTheMachineWentDownIsLost) {
-  ASSERT_TRUE(directory().create({found_, model::RuntimeId{"process"}, "another boot"}));
+  ASSERT_TRUE(directory().create({found_, {model::RuntimeId{"process"}}, "another boot"}));
   ASSERT_TRUE(directory().write(shim::kLockFile, ""));
   ASSERT_TRUE(directory().write(shim::kShimFile, "1"));  // whose number it is by now
   EXPECT_EQ(supervisor_->list()->size(), 1U);
@@ -99,13 +99,13 @@ TEST_F(SupervisorTest, WhatRanWhenTheMachineWentDownIsLost) {
 }
 
 TEST_F(SupervisorTest, AStartThatWasCutOffBeforeTheShimLeavesNothing) {
-  ASSERT_TRUE(directory().create({found_, model::RuntimeId{"process"}, boot_of_machine()}));
+  ASSERT_TRUE(directory().create({found_, {model::RuntimeId{"process"}}, boot_of_machine()}));
   EXPECT_TRUE(supervisor_->list()->empty());
   EXPECT_FALSE(directory().has(""));
 }
 
 TEST_F(SupervisorTest, RunsOfOtherRuntimesAreLeftAlone) {
-  ASSERT_TRUE(directory().create({found_, model::RuntimeId{"runc"}, boot_of_machine()}));
+  ASSERT_TRUE(directory().create({found_, {model::RuntimeId{"runc"}}, boot_of_machine()}));
   EXPECT_TRUE(supervisor_->list()->empty());
   EXPECT_TRUE(directory().has(""));
   supervisor_->stop(found_.key, found_.run, 0s);
@@ -134,7 +134,7 @@ TEST_F(SupervisorTest, RunsThatEndWhileTheyAreListedAreListed) {
     model::FoundRun found = found_;
     found.run = {{1, 2}, sequence};
     ASSERT_TRUE(
-        directory_of(sequence).create({found, model::RuntimeId{"runc"}, boot_of_machine()}));
+        directory_of(sequence).create({found, {model::RuntimeId{"runc"}}, boot_of_machine()}));
   }
   std::atomic<bool> done = false;
   std::thread ending([&] {
@@ -152,7 +152,7 @@ TEST(RunRecord, IsReadAsItWasWritten) {
                           {{~0ULL, 7}, 9},
                           model::ItemType::Function,
                           "1.0 beta"},
-                         model::RuntimeId{"runc"},
+                         {model::RuntimeId{"second"}, model::RuntimeType::Runc, "/opt/runc"},
                          "boot"};
   EXPECT_EQ(decode_run_record(encode(record)), record);
   EXPECT_FALSE(decode_run_record(""));

@@ -115,6 +115,9 @@ struct AgentEvent {
     }
     return text;
   }
+  std::string operator()(const agent::RuntimeLeft& e) const {
+    return fmt::format("runtime {} has left", e.runtime.value());
+  }
   std::string operator()(const agent::RunsListed& e) const {
     std::string runs;
     for (const agent::FoundRun& run : e.runs) {

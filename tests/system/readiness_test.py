@@ -37,20 +37,25 @@ class Readiness(SystemTest):
         self.unit.start_control()
         for name in NODES:
             self.repair_runc(name)
-            self.unit.start_agent(
-                name, "--config", self.settings(name), "--capacity-cpu", "10000", "--capacity-ram", "4Gi",
-                "--network", "off", "--stop-grace", "1s", "--stop-instances-on-exit", "true",
-                "--probe-period", in_ms(PERIOD), "--probe-deadline", in_ms(DEADLINE), "--probe-grace", in_ms(GRACE))
+            self.settings(name)
+            self.start_agent(name)
         for name in NODES:
             self.wait_for_state(name, "mine", "Ready", 60)
 
     # --- The machines.
 
-    def settings(self, name: str, **runtimes: dict) -> Path:
-        path = self.unit.directory / f"{name}.yaml"
+    def start_agent(self, name: str):
+        self.unit.start_agent(
+            name, "--config", self.settings_file(name), "--capacity-cpu", "10000", "--capacity-ram", "4Gi",
+            "--network", "off", "--stop-grace", "1s", "--stop-instances-on-exit", "true",
+            "--probe-period", in_ms(PERIOD), "--probe-deadline", in_ms(DEADLINE), "--probe-grace", in_ms(GRACE))
+
+    def settings_file(self, name: str) -> Path:
+        return self.unit.directory / f"{name}.yaml"
+
+    def settings(self, name: str, **runtimes: dict):
         own = {"mine": {"type": "runc", "program": str(self.runc(name)), "primary": "true"}, **runtimes}
-        path.write_text(json.dumps({"runtimes": ["process", *MACHINES], "runtime": own}))
-        return path
+        self.settings_file(name).write_text(json.dumps({"runtimes": ["process", *MACHINES], "runtime": own}))
 
     def runc(self, name: str) -> Path:
         return self.unit.directory / "bin" / name / "runc"
@@ -205,7 +210,7 @@ class Readiness(SystemTest):
         self.settings("n2", second={"type": "runc"})
         agent.signal(signal.SIGHUP)
         self.wait_for_state("n2", "second", "Ready", 30)
-        path = self.unit.directory / "n2.yaml"
+        path = self.settings_file("n2")
         path.write_text(json.dumps({"runtimes": ["process"], "runtime": {"second": {"type": "runc"}}}))
         agent.signal(signal.SIGHUP)
         wait_until(lambda: "mine" not in self.runtimes("n2"), "the runtime to be gone")
@@ -219,6 +224,21 @@ class Readiness(SystemTest):
         self.settings("n2", second={"type": "runc"})
         agent.signal(signal.SIGHUP)
         self.wait_for_state("n2", "mine", "Ready", 30)
+
+    def test_what_runs_on_a_runtime_that_was_taken_away_is_not_lost_sight_of_by_a_restart(self):
+        self.start_one_of_each()
+        before = self.pids()
+        self.unit.agents["n2"].kill()
+        self.settings_file("n2").write_text(json.dumps({"runtimes": ["process"]}))
+        self.start_agent("n2")
+        log = self.unit.agents["n2"].log
+        wait_until(lambda: log.read_text().count("adopted run") == len(before), "all to be adopted")
+        kept = {run: pid for run, pid in before.items() if "process" in run}
+        wait_until(lambda: self.pids() == kept, "what has no runtime any more to be stopped in order")
+        for pid in set(before.values()) - set(kept.values()):
+            self.assertRaises(ProcessLookupError, os.kill, pid, 0)
+        self.assert_untouched(kept)
+        self.assertEqual(self.instance("container")["reason"], "NoMatchingRuntimeType")
 
 
 if __name__ == "__main__":

@@ -105,7 +105,7 @@ ContainerRuntime::ContainerRuntime(MachineConfig config, const RuntimeSpec& spec
                  .message = "not probed yet"},
       program_(spec.program.empty() ? std::string(model::to_string(spec.type)) : spec.program),
       images_({config_.state_dir / "images", config_.image_dir, spec.id.value()}),
-      supervisor_({spec.id, config_.state_dir, config_.shim}, listener) {}
+      supervisor_({spec, config_.state_dir, config_.shim}, listener) {}
 
 ContainerRuntime::~ContainerRuntime() {
   remove_cgroup(cgroup_of_agent(config_.agent_id));

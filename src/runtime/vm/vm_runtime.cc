@@ -75,7 +75,7 @@ VmRuntime::VmRuntime(MachineConfig config, const RuntimeSpec& spec, RunListener&
                  .ready = model::Readiness::Unknown,
                  .message = "not probed yet"},
       program_(spec.program.empty() ? kEmulator : spec.program),
-      supervisor_({spec.id, config_.state_dir, config_.shim}, listener) {}
+      supervisor_({spec, config_.state_dir, config_.shim}, listener) {}
 
 VmRuntime::~VmRuntime() {
   remove_cgroup(cgroup_of_agent(config_.agent_id));  // if nothing runs
