@@ -43,7 +43,8 @@ ProcessRuntime::ProcessRuntime(MachineConfig config, model::RuntimeId id, RunLis
                  .platform = platform_of_machine(),
                  .ready = model::Readiness::Unknown,
                  .message = "not probed yet"},
-      supervisor_({{described_.id, model::RuntimeType::Process}, config_.state_dir, config_.shim}, listener) {}
+      supervisor_({{described_.id, model::RuntimeType::Process}, config_.state_dir, config_.shim},
+                  listener) {}
 
 ProbeResult ProcessRuntime::probe(Duration) { return compute_result(why_no_runs(config_)); }
 
