@@ -4,11 +4,11 @@
 #include <CLI/CLI.hpp>
 #include <chrono>
 #include <cstdio>
-#include <fstream>
-#include <iterator>
+#include <iostream>
 #include <string>
 #include <vector>
 
+#include "cli/sources.h"
 #include "codec/manifest.h"
 #include "sim/demo.h"
 #include "sim/flapping.h"
@@ -103,23 +103,13 @@ int run_seeds(const Options& options, sim::Setup setup) {
   return failed == 0 ? kHeld : kViolated;
 }
 
-Result<std::vector<codec::SourceFile>> read_files(const std::vector<std::string>& names) {
-  std::vector<codec::SourceFile> files;
-  for (const std::string& name : names) {
-    std::ifstream in(name, std::ios::binary);
-    if (!in) return not_found("cannot read " + name);
-    files.push_back({name, std::string(std::istreambuf_iterator<char>(in), {})});
-  }
-  return files;
-}
-
 int invalid(const std::string& message) {
   fmt::print(stderr, "berth-sim: {}\n", message);
   return kInvalid;
 }
 
 int run_files(const Options& options, const sim::Setup& setup) {
-  const auto files = read_files(options.files);
+  const auto files = cli::read_sources(options.files, std::cin);
   if (!files) return invalid(files.error().message);
   const codec::ParsedManifest manifest = codec::parse_manifests(*files);
   for (const codec::Diagnostic& diagnostic : manifest.diagnostics) {

@@ -22,15 +22,25 @@ std::optional<model::Problem> complaint_about(const model::Item& item,
     return std::to_string(used.count()) + " bytes are used, " + std::to_string(quota.count()) +
            " are allowed";
   };
-  if (item.skip_resource_limits) return std::nullopt;
-  if (exceeds(footprint.storage, item.quotas.storage)) {
+  const bool is_limited = !item.skip_resource_limits;
+  if (is_limited && exceeds(footprint.storage, item.quotas.storage)) {
     return model::Problem{"StorageExceeded", words(footprint.storage, *item.quotas.storage)};
   }
-  if (exceeds(footprint.state, item.quotas.state)) {
-    return model::Problem{"StateTooLarge", words(footprint.state, *item.quotas.state) +
-                                               "; it will not go along when it moves"};
+  const std::string stays = "; it will not go along when it moves";
+  if (is_limited && exceeds(footprint.state, item.quotas.state)) {
+    return model::Problem{"StateTooLarge", words(footprint.state, *item.quotas.state) + stays};
+  }
+  if (footprint.state > model::SavedState::kSizeMax) {
+    return model::Problem{"StateTooLarge",
+                          words(footprint.state, model::SavedState::kSizeMax) + stays};
   }
   return std::nullopt;
+}
+
+bool is_too_large(const StateSaved& saved, const model::WantedRecord* wanted) {
+  if (saved.digest.empty()) return true;
+  return wanted != nullptr && wanted->spec.item.quotas.state &&
+         saved.size > *wanted->spec.item.quotas.state;
 }
 
 }  // namespace
@@ -172,11 +182,13 @@ void Agent::record(const Context& context, const StartFailed& event) {
 }
 
 void Agent::record(const Context& context, const StateSaved& event) {
-  const model::WantedRecord* wanted = wanted_.find(event.key);
-  const bool is_too_large =
-      event.digest.empty() || (wanted != nullptr && wanted->spec.item.quotas.state &&
-                               event.size > *wanted->spec.item.quotas.state);
-  if (!is_too_large) return states_.save(context, event);
+  if (!is_too_large(event, wanted_.find(event.key))) {
+    states_.save(context, event);
+    return;
+  }
+  const StateSaved too_large{
+      .key = event.key, .size = event.size, .digest = model::SavedState::kTooLarge, .content = {}};
+  if (!states_.save(context, too_large)) return;
   std::string what = std::to_string(event.size.count());
   what += " bytes of state are too large to go with it";
   context.note(event.key, std::move(what));

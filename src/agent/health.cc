@@ -18,6 +18,7 @@ Health::Health(const model::HealthCheck& check, Time now, First first)
     : period_(std::max(bounded(check.period), kShortestPeriod)),
       failures_(std::max(check.failures, 1U)),
       forgives_silence_(first == First::MayBeSlow),
+      forgives_until_(now + bounded(check.start_period)),
       next_(now) {}
 
 Time Health::due() const { return asked_ ? *asked_ + std::max(period_, kLeastPatience) : next_; }
@@ -26,7 +27,7 @@ bool Health::ask(Time now) {
   if (now < due()) return false;
   if (asked_) {
     const Duration silence = std::max(period_, kLeastPatience);
-    if (!std::exchange(forgives_silence_, false)) failed("no answer for " + to_text(silence));
+    if (!std::exchange(forgives_silence_, false)) failed(now, "no answer for " + to_text(silence));
   }
   if (has_failed()) return false;
   asked_ = now;
@@ -38,13 +39,13 @@ void Health::answered(Time now, bool healthy, const std::string& message) {
   next_ = std::max(now, *asked_ + period_);
   asked_.reset();
   forgives_silence_ = false;
-  if (!healthy) return failed(message);
+  if (!healthy) return failed(now, message);
   has_passed_ = true;
   failed_in_a_row_ = 0;
 }
 
-void Health::failed(std::string message) {
-  ++failed_in_a_row_;
+void Health::failed(Time now, std::string message) {
+  if (has_passed_ || now >= forgives_until_) ++failed_in_a_row_;
   message_ = std::move(message);
 }
 

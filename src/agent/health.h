@@ -37,11 +37,12 @@ class Health {
   Time due() const;
 
  private:
-  void failed(std::string message);
+  void failed(Time now, std::string message);
 
   Duration period_;
   std::uint32_t failures_;
   bool forgives_silence_;
+  Time forgives_until_;  // while it has not passed a check yet
   bool has_passed_ = false;
   std::uint32_t failed_in_a_row_ = 0;
   std::string message_;

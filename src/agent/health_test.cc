@@ -60,6 +60,27 @@ TEST(Health, OnlyFailuresInARowCount) {
   EXPECT_TRUE(health.has_failed());
 }
 
+TEST(Health, FailuresDoNotCountWhileItComesUp) {
+  Health health({model::TcpCheck{80}, 5s, 1, 12s}, kStart, Health::First::Counts);
+  for (const Duration at : {0s, 5s, 10s}) {
+    EXPECT_TRUE(health.ask(kStart + at));
+    health.answered(kStart + at, false, "refused");
+    EXPECT_FALSE(health.has_failed());
+  }
+  EXPECT_TRUE(health.ask(kStart + 15s));
+  health.answered(kStart + 15s, false, "refused");
+  EXPECT_TRUE(health.has_failed());
+}
+
+TEST(Health, WhatHasComeUpIsNotForgiven) {
+  Health health({model::TcpCheck{80}, 5s, 1, 1min}, kStart, Health::First::Counts);
+  EXPECT_TRUE(health.ask(kStart));
+  health.answered(kStart, true, "");
+  EXPECT_TRUE(health.ask(kStart + 5s));
+  health.answered(kStart + 5s, false, "refused");
+  EXPECT_TRUE(health.has_failed());
+}
+
 TEST(Health, AnAnswerNobodyWaitsForIsIgnored) {
   Health health({model::TcpCheck{80}, 5s, 1}, kStart, Health::First::Counts);
   health.answered(kStart, false, "early");

@@ -40,18 +40,19 @@ void States::drop_handed(const model::InstanceKey& key, std::vector<Write>& writ
 
 // --- From this node ------------------------------------------------------------------------------
 
-void States::save(const Context& context, const StateSaved& saved) {
+bool States::save(const Context& context, const StateSaved& saved) {
   // What an old run has left is not what counts when another state waits to be taken.
-  if (handed_.contains(saved.key)) return;
+  if (handed_.contains(saved.key)) return false;
   const auto unheard = unheard_.find(saved.key);
   const auto heard = heard_.find(saved.key);
   const std::string* last = unheard != unheard_.end() ? &unheard->second.state.digest
                             : heard != heard_.end()   ? &heard->second
                                                       : nullptr;
-  if (last != nullptr && *last == saved.digest) return;
+  if (last != nullptr && *last == saved.digest) return false;
   forget_saved(saved.key, context.effects.writes);
   model::SavedState state{.key = saved.key, .digest = saved.digest, .content = saved.content};
   unheard_.insert_or_assign(saved.key, Unheard{.state = std::move(state), .due = context.now});
+  return true;
 }
 
 void States::end(const Context& context, const model::InstanceKey& key) {

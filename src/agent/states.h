@@ -26,7 +26,8 @@ class States {
   void drop_handed(const model::InstanceKey& key, std::vector<Write>& writes);
 
   // --- From this node.
-  void save(const Context& context, const StateSaved& saved);
+  // False: that is known already, or not what counts.
+  bool save(const Context& context, const StateSaved& saved);
   // The instance is not wanted and does not run: what was saved of it is the last.
   void end(const Context& context, const model::InstanceKey& key);
   void heard(const model::InstanceKey& key, const std::string& digest, std::vector<Write>& writes);

@@ -124,15 +124,30 @@ TEST(SavedState, IsReportedAgainOnANewConnection) {
   EXPECT_EQ(soon.reports[0].states.size(), 1U);
 }
 
-TEST(SavedState, BeyondItsQuotaIsNotReported) {
+TEST(SavedState, BeyondItsQuotaIsReportedAsTooLarge) {
   model::InstanceSpec spec = a_spec("web");
   spec.item.quotas.state = Bytes{100};
   Driver driver = a_driver_running(spec);
   driver.tell(saved("large", 101));
-  EXPECT_TRUE(driver.effects().reports.empty());
+  ASSERT_EQ(driver.report().states.size(), 1U);
+  EXPECT_EQ(driver.report().states[0].digest, model::SavedState::kTooLarge);
+  EXPECT_EQ(driver.report().states[0].content, "");
   EXPECT_TRUE(driver.noted("too large"));
+  driver.tell(saved("larger", 102));
+  EXPECT_FALSE(driver.noted("too large")) << "it is said once";
   driver.tell(saved("small", 100));
-  EXPECT_EQ(driver.report().states.size(), 1U);
+  ASSERT_EQ(driver.report().states.size(), 1U);
+  EXPECT_EQ(driver.report().states[0].content, "small");
+}
+
+TEST(SavedState, ThatCannotTravelIsComplainedOfWhateverTheQuota) {
+  model::InstanceSpec spec = a_spec("web");
+  spec.item.quotas.state = Bytes{8 << 20};
+  Driver driver = a_driver_running(spec);
+  Measured measured;
+  measured.footprints[kWeb].state = model::SavedState::kSizeMax + Bytes{1};
+  driver.tell(measured);
+  EXPECT_EQ(driver.status("web").problem.reason, "StateTooLarge");
 }
 
 TEST(SavedState, OfAnOldRunIsNothingBesideOneThatWasHanded) {

@@ -88,22 +88,32 @@ std::string member(const std::string& name, std::string_view what) {
   return fmt::format("runtime.{}.{}", name, what);
 }
 
-// Those of the list, else those that are installed; then those that have settings of their own.
-Result<std::vector<std::string>> runtime_names(const Settings& settings) {
+// Those that are installed, and those that are not there just now but run something.
+std::vector<std::string> usual_runtimes(const fs::path& state_dir) {
+  std::vector<std::string> in_use;
+  for (const auto& spec : runtime::runtimes_of_runs(state_dir)) in_use.push_back(spec.id.value());
+  const auto is_offered = [&](model::RuntimeType type, std::string_view program) {
+    return is_installed(program) || contains(in_use, std::string(model::to_string(type)));
+  };
+  std::vector<std::string> names;
+  const auto add = [&](model::RuntimeType type) { names.emplace_back(model::to_string(type)); };
+  for (const auto type : {model::RuntimeType::Runc, model::RuntimeType::Crun}) {
+    if (is_offered(type, model::to_string(type))) add(type);
+  }
+  add(model::RuntimeType::Process);
+  if (is_offered(model::RuntimeType::Vm, runtime::kEmulator)) add(model::RuntimeType::Vm);
+  return names;
+}
+
+// Those of the list, which may be empty, else the usual; then those with settings of their own.
+Result<std::vector<std::string>> runtime_names(const Settings& settings,
+                                               const fs::path& state_dir) {
   std::vector<std::string> names;
   for (const std::string& name : settings.list("runtimes")) {
     if (contains(names, name)) return settings.wrong("runtimes", name + " is named twice");
     names.push_back(name);
   }
-  if (names.empty()) {
-    for (const auto type : {model::RuntimeType::Runc, model::RuntimeType::Crun}) {
-      if (is_installed(model::to_string(type))) names.emplace_back(model::to_string(type));
-    }
-    names.emplace_back(model::to_string(model::RuntimeType::Process));
-    if (is_installed(runtime::kEmulator)) {
-      names.emplace_back(model::to_string(model::RuntimeType::Vm));
-    }
-  }
+  if (!settings.was_said("runtimes")) names = usual_runtimes(state_dir);
   for (const std::string& name : settings.members("runtime")) {
     if (!contains(names, name)) names.push_back(name);
   }
@@ -215,9 +225,10 @@ void check_together(const std::vector<RuntimeConfig>& runtimes, Findings& findin
   }
 }
 
-std::vector<RuntimeConfig> runtime_configs(const Settings& settings, Findings& findings) {
+std::vector<RuntimeConfig> runtime_configs(const Settings& settings, const fs::path& state_dir,
+                                           Findings& findings) {
   std::vector<RuntimeConfig> runtimes;
-  for (const std::string& name : findings.value(runtime_names(settings))) {
+  for (const std::string& name : findings.value(runtime_names(settings, state_dir))) {
     runtimes.push_back(runtime_config(settings, name, findings));
   }
   check_together(runtimes, findings);
@@ -387,7 +398,7 @@ Result<Config> read_config(const Settings& settings) {
   config.type = findings.value(node_type(settings));
   config.state_dir = fs::absolute(settings.text("state.dir"));
   config.server = findings.value(server(settings));
-  config.runtimes = runtime_configs(settings, findings);
+  config.runtimes = runtime_configs(settings, config.state_dir, findings);
   config.cpu = findings.value(optional_dmips(settings, "capacity.cpu"));
   config.ram = findings.value(optional_bytes(settings, "capacity.ram"));
   if (const auto dmips = findings.value(optional_dmips(settings, "dmips.perCore"))) {

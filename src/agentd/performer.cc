@@ -13,7 +13,6 @@ using shell::LogLevel;
 // Far more than the core can want at once: it waits for answers.
 constexpr std::size_t kTasksMax = 100'000;
 constexpr std::size_t kCheckers = 2;
-constexpr std::size_t kInstallers = 3;  // a machine has that many components
 
 // The core hears nothing, and asks again after a while.
 void submit(shell::Workers& workers, const std::string& key, shell::Workers::Task task) {
@@ -30,6 +29,7 @@ Performer::Performer(Runtimes& runtimes, CheckHealth check_health, EraseData era
       erase_data_(std::move(erase_data)),
       tell_(std::move(tell)),
       networks_(networks),
+      threads_(threads),
       workers_(threads, kTasksMax),
       checkers_(kCheckers, kTasksMax) {}
 
@@ -48,13 +48,13 @@ void Performer::stop() {
   for (const RuntimeRef& runtime : runtimes_.all()) runtime->runtime().leave();
   checkers_.stop();
   workers_.stop();
-  if (installers_) installers_->stop();
+  for (const auto& [id, workers] : of_runtimes_) workers->stop();
 }
 
 shell::Workers& Performer::workers_for(const OrderedRuntime& runtime) {
-  if (runtime.kind() != model::RuntimeKind::Component) return workers_;
-  if (!installers_) installers_ = std::make_unique<shell::Workers>(kInstallers, kTasksMax);
-  return *installers_;
+  std::unique_ptr<shell::Workers>& workers = of_runtimes_[runtime.id()];
+  if (!workers) workers = std::make_unique<shell::Workers>(threads_, kTasksMax);
+  return *workers;
 }
 
 void Performer::begin(const agent::ListRuns& list) {
@@ -98,11 +98,12 @@ void Performer::begin(const agent::Stop& stop) {
   {
     const std::lock_guard lock(mutex_);
     waiting_.erase({stop.key, stop.run});
-    interrupts = under_way_.contains({stop.key, stop.run});
+    const Name name{stop.key, stop.run};
+    interrupts = under_way_.contains(name) || pausing_.contains(name);
   }
   const auto do_it = [runtime, stop] { runtime->stop(stop); };
-  // A start that takes long is told at once. Whether it had begun to listen is not known, so it is
-  // told in its turn, too; a second end of a run does no harm.
+  // A start or a pause that takes long is told at once. Whether it had begun to listen is not
+  // known, so it is told in its turn, too; a second end of a run does no harm.
   if (interrupts) submit(workers_, "stop " + model::to_string(stop.key), do_it);
   submit(workers_for(*runtime), model::to_string(stop.key), do_it);
 }
@@ -118,8 +119,16 @@ void Performer::begin(const agent::SetPausing& set) {
     return tell_(agent::PausingSet{set.key, set.run, set.order,
                                    "there is no runtime " + set.runtime.value()});
   }
-  submit(workers_for(*runtime), model::to_string(set.key),
-         [runtime, set] { runtime->set_pausing(set); });
+  const Name name{set.key, set.run};
+  {
+    const std::lock_guard lock(mutex_);
+    pausing_.insert(name);
+  }
+  submit(workers_for(*runtime), model::to_string(set.key), [this, runtime, set, name] {
+    runtime->set_pausing(set);
+    const std::lock_guard lock(mutex_);
+    pausing_.extract(name);
+  });
 }
 
 void Performer::begin(const agent::ApplyNetwork& apply) {

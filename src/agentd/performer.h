@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <functional>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <set>
@@ -59,11 +60,14 @@ class Performer {
   const Tell tell_;
   NetworkControl* const networks_;
   std::mutex mutex_;
-  std::set<Name> waiting_;    // starts whose turn has not come, and that shall still be done
-  std::set<Name> under_way_;  // starts that a runtime is busy with
+  std::set<Name> waiting_;       // starts whose turn has not come, and that shall still be done
+  std::set<Name> under_way_;     // starts that a runtime is busy with
+  std::multiset<Name> pausing_;  // orders to stand still or to go on that have not been carried out
+  const std::size_t threads_;
   shell::Workers workers_;
-  // Apart, and only once there is a component: to install one takes minutes.
-  std::unique_ptr<shell::Workers> installers_;
+  // Each has its own: one that hangs, or takes minutes to install something, keeps no other
+  // waiting.
+  std::map<model::RuntimeId, std::unique_ptr<shell::Workers>> of_runtimes_;
   shell::Workers checkers_;  // apart, so that a slow check does not keep anything from starting
 };
 

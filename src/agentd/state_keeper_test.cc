@@ -104,6 +104,38 @@ TEST_F(StateKeeperTest, TakesAGenerationOnlyOnce) {
   EXPECT_EQ(read(directory("a") / "count"), "41");
 }
 
+TEST_F(StateKeeperTest, TakesAStateOfAControllerThatCountsAnew) {
+  StateKeeper keeper(machine("a"));
+  write("a", "count", "41");
+  ASSERT_TRUE(keeper.take(spec_, as_saved(*keeper.look(spec_.key), 5)));
+  write("a", "count", "42");
+  const agent::StateSaved later = *keeper.look(spec_.key);
+  write("a", "count", "43");
+  ASSERT_TRUE(keeper.take(spec_, as_saved(later, 1)));
+  EXPECT_EQ(read(directory("a") / "count"), "42");
+}
+
+TEST_F(StateKeeperTest, SetsAsideWhatIsTooLargeToBeAnywhereElse) {
+  StateKeeper keeper(machine("a"));
+  write("a", "count", "41");
+  const agent::StateSaved saved = *keeper.look(spec_.key);
+  write("a", "large", std::string(3 << 20, 'x'));
+  ASSERT_TRUE(keeper.take(spec_, as_saved(saved, 5)));
+  EXPECT_EQ(read(directory("a") / "count"), "41");
+  EXPECT_FALSE(fs::exists(directory("a") / "large"));
+  EXPECT_TRUE(fs::exists(directory("a").string() + ".replaced/large"));
+}
+
+TEST_F(StateKeeperTest, NothingIsLeftOfAnInstanceThatIsErased) {
+  StateKeeper keeper(machine("a"));
+  write("a", "count", "41");
+  const agent::StateSaved saved = *keeper.look(spec_.key);
+  write("a", "large", std::string(3 << 20, 'x'));
+  ASSERT_TRUE(keeper.take(spec_, as_saved(saved, 5)));
+  ASSERT_TRUE(runtime::erase_instance_directories(machine("a").state_dir, spec_.key));
+  EXPECT_TRUE(fs::is_empty(directory("a").parent_path()));
+}
+
 TEST_F(StateKeeperTest, RefusesWhatIsNotWhatItsDigestSays) {
   StateKeeper keeper(machine("a"));
   write("a", "count", "41");

@@ -17,8 +17,9 @@ namespace berth::cli {
 namespace {
 
 const std::vector<std::string>& values_of(Kind kind) {
-  static const std::vector<std::string> of_nodes{"reachable", "unreachable", "lost",  "unknown",
-                                                 "cordoned",  "schedulable", "empty", "gone"};
+  static const std::vector<std::string> of_nodes{
+      "reachable", "unreachable", "lost",        "unknown", "ready",
+      "notready",  "cordoned",    "schedulable", "empty",   "gone"};
   static const std::vector<std::string> of_others{"active", "activating", "inactive",
                                                   "failed", "paused",     "gone"};
   return kind == Kind::Node ? of_nodes : of_others;
@@ -41,6 +42,13 @@ const v1::Instance* instance_named(const Mirror& mirror, const std::string& name
   return key ? &mirror.instances.at(*key) : nullptr;
 }
 
+bool is_ready(const v1::Node& node) {
+  for (const v1::Condition& condition : node.conditions()) {
+    if (condition.type() == "Ready") return condition.status() == "True";
+  }
+  return false;
+}
+
 bool holds_for(const v1::Node* node, const std::string& value) {
   if (value == "gone") return node == nullptr;
   if (node == nullptr) return false;
@@ -49,6 +57,8 @@ bool holds_for(const v1::Node* node, const std::string& value) {
     return node->liveness() == "reachable" && !node->cordoned() && !node->draining();
   }
   if (value == "empty") return node->services() == 0;
+  if (value == "ready") return is_ready(*node);
+  if (value == "notready") return !is_ready(*node);
   return same_word(node->liveness(), value);
 }
 

@@ -3,6 +3,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <ostream>
@@ -243,9 +244,14 @@ Result<ExitCode> watch_objects(const client::Client& client, const Asked& asked,
   Canvas canvas(console.out);
   Mirror mirror;
   bool stale = false;
+  std::map<std::string, std::string> shown;  // of a node only its usage may have changed
   const auto on_event = [&](const v1::WatchEvent& event) {
     stale = true;
-    if (!draws) console.out << change_text(event, asked, console.out_style) << std::flush;
+    if (draws) return true;
+    const std::string text = change_text(event, asked, console.out_style);
+    const bool is_news =
+        !event.has_node() || std::exchange(shown[event.node().name()], text) != text;
+    if (is_news) console.out << text << std::flush;
     return static_cast<bool>(console.out);
   };
   const auto on_tick = [&] {

@@ -35,7 +35,7 @@ struct LoginFlags {
 
 std::string user_name() {
   const char* user = std::getenv("USER");
-  return user == nullptr || *user == '\0' ? "admin" : user;
+  return user == nullptr || *user == '\0' ? "user" : user;
 }
 
 // A token that says for whom it is needs no name, and would not take another one.

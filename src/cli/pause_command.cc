@@ -65,10 +65,10 @@ constexpr Words kResume{
     [](v1::InstanceState state) { return state == v1::ACTIVE; }};
 
 // Why it is not so, and will not be soon. Empty: it is on its way.
-std::string obstacle(const v1::Instance& instance, const Words& words) {
+std::string obstacle(const v1::Instance& instance, const Words& words, bool is_reachable) {
   const v1::Problem& problem = instance.problem();
   if (problem.reason() == words.failure) return problem.message() + "; it is tried again";
-  if (instance.unverified()) return "its node is not reachable; it will be so when that is back";
+  if (!is_reachable) return "its node is not reachable; it will be so when that is back";
   if (instance.state() == v1::FAILED) return "it is " + state_text(instance) + "; see berth why";
   if (instance.state() == v1::INACTIVE) return "it does not run: " + state_text(instance);
   return "";
@@ -86,8 +86,7 @@ class Pausing {
     const v1::Instances all = TRY(list_instances(client, {.all = true}));
     std::vector<model::InstanceKey> keys;
     for (const std::string& name : flags_.instances) {
-      const v1::Instance* instance = TRY(pick_instance(all, name));
-      keys.push_back(key_of(instance->key()));
+      for (const model::InstanceKey& key : TRY(all_meant(all, name))) keys.push_back(key);
     }
     for (const model::InstanceKey& key : keys) TRY(order(client, key));
     if (flags_.no_wait) return ExitCode::Done;
@@ -96,6 +95,18 @@ class Pausing {
   }
 
  private:
+  // All of an item, or of what it runs for a subject; or the one that is named.
+  static Result<std::vector<model::InstanceKey>> all_meant(const v1::Instances& all,
+                                                           const std::string& name) {
+    std::vector<model::InstanceKey> meant;
+    for (const v1::Instance& instance : all.instances()) {
+      const model::InstanceKey key = key_of(instance.key());
+      if (model::to_string(key).starts_with(name + "/")) meant.push_back(key);
+    }
+    if (meant.empty()) meant.push_back(key_of(TRY(pick_instance(all, name))->key()));
+    return meant;
+  }
+
   Result<void> order(const client::Client& client, const model::InstanceKey& key) {
     v1::InstanceRequest request;
     request.set_instance(model::to_string(key));
@@ -136,12 +147,18 @@ class Pausing {
     const auto found = mirror_.instances.find(key);
     if (found == mirror_.instances.end()) return fail(name, "it is gone");
     const v1::Instance& instance = found->second;
-    const std::string why = obstacle(instance, words_);
+    const std::string why = obstacle(instance, words_, is_reachable(instance.place().node()));
     if (why.empty() && words_.is_so(instance.state())) {
       console_.out << fmt::format("{} is {}\n", name, words_.done) << std::flush;
       return true;
     }
     return !why.empty() && fail(name, why);
+  }
+
+  bool is_reachable(const std::string& node) const {
+    const auto found = mirror_.nodes.find(node);
+    return node.empty() ||
+           (found != mirror_.nodes.end() && found->second.liveness() == "reachable");
   }
 
   bool fail(const std::string& name, const std::string& why) {
@@ -161,7 +178,8 @@ class Pausing {
 
 Command declare(CLI::App& verb, const Words& words) {
   const auto flags = std::make_shared<PauseFlags>();
-  verb.add_option("INSTANCE", flags->instances, "item/subject/index")
+  verb.add_option("INSTANCE", flags->instances,
+                  "item/subject/index, or all of an item or of item/subject")
       ->type_name("")
       ->required()
       ->expected(1, -1);

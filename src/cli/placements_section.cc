@@ -100,6 +100,7 @@ std::vector<Cell> wide_cells(const Placement& placement, const Directory& direct
 }
 
 std::string note_on(const Placement& placement) {
+  if (placement.leaves_state) return "state too large, stays behind";
   return placement.leaves_storage ? "storage stays behind" : "";
 }
 

@@ -311,8 +311,9 @@ std::string instance_line(const v1::Instance& instance, const Style& style) {
 
 std::string node_line(const v1::Node& node, const Style& style) {
   const std::string state = node.gone() ? "Gone" : state_text(node);
-  return fmt::format("{}  {}  {}\n", printable(node.name()),
+  return fmt::format("{}  {}  ready {}  {}  {}\n", printable(node.name()),
                      style.paint(printable(state), tone_of(node)),
+                     style.paint(ready_status(node), ready_tone(node)), runtimes_of(node),
                      counted(node.instances(), "instance"));
 }
 

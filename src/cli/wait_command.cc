@@ -27,7 +27,8 @@ constexpr const char* kExamples =
     "  berth wait --for instance/web/vehicle/1=gone\n"
     "\n"
     "States of instances and deployments: active, activating, inactive, failed, paused, gone; of\n"
-    "nodes: reachable, unreachable, lost, unknown, cordoned, schedulable, empty, gone.\n"
+    "nodes: ready, notready, reachable, unreachable, lost, unknown, cordoned, schedulable, empty,\n"
+    "gone.\n"
     "What is not there yet is waited for, too; only a deployment must be there.\n"
     "Exit codes: 0 it is so, 3 invalid input, 4 no such deployment, 5 timeout, 6 cannot reach the\n"
     "control plane.";

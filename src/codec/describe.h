@@ -113,6 +113,11 @@ inline model::RunningInstance initial() {
   return instance;
 }
 
+template <>
+inline model::RestingInstance initial() {
+  return {.key = {.item = {}, .subject = model::RunRequest{}.subject, .index = 0}};
+}
+
 // The documents of manifests: their kind, and what is their metadata.name.
 template <class T>
 struct DocumentTraits;

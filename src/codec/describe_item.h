@@ -95,13 +95,15 @@ void describe(V& v, T& check) {
 
 template <class V, Is<model::HealthCheck> T>
 void describe(V& v, T& health) {
-  auto& [probe, period, failures] = health;
+  auto& [probe, period, failures, start_period] = health;
   v.one_of(probe, Option<model::ExecCheck>{"exec", "command that must succeed"},
            Option<model::TcpCheck>{"tcp", "port that must accept connections"},
            Option<model::HttpCheck>{"http", "request that must succeed"});
   v.field("period", period, "time between checks", Positive{});
   v.field("failures", failures, "failed checks in a row after which it is restarted",
           Range{1, 1'000'000});
+  v.field("startPeriod", start_period,
+          "time to come up: failures do not count until it is over, or a check has passed");
 }
 
 template <class V, Is<model::RestartPolicy> T>

@@ -165,24 +165,35 @@ void describe(V& v, T& info) {
 
 template <class V, Is<model::RunningInstance> T>
 void describe(V& v, T& running) {
-  auto& [key, version, runtime, usage] = running;
+  auto& [key, version, runtime, usage, state_stays] = running;
   v.required("item", key.item, "what runs");
   v.required("version", version, "which version of it", Version{});
   v.field("subject", key.subject, "whom it runs for");
   v.field("index", key.index, "which of several");
   v.required("runtime", runtime, "where on the node");
   v.field("usage", usage, "measured average");
+  v.field("stateStays", state_stays, "its state is too large to go along when it moves");
+}
+
+template <class V, Is<model::RestingInstance> T>
+void describe(V& v, T& resting) {
+  auto& [key, state_stays] = resting;
+  v.required("item", key.item, "what ran");
+  v.field("subject", key.subject, "whom it ran for");
+  v.field("index", key.index, "which of several");
+  v.field("stateStays", state_stays, "its state is too large to go along");
 }
 
 template <class V, Is<model::Node> T>
 void describe(V& v, T& node) {
-  auto& [id, info, connected, cordoned, draining, usage, running] = node;
+  auto& [id, info, connected, cordoned, draining, usage, running, resting] = node;
   describe(v, info);
   v.field("connected", connected, "whether the node is in reach");
   v.field("cordoned", cordoned, "nothing new is placed there");
   v.field("draining", draining, "nothing new is placed there, and what runs there goes elsewhere");
   v.field("usage", usage, "measured total, averaged");
   v.field("running", running, "what runs there now");
+  v.field("resting", resting, "what does not run, and has left there what it has stored");
 }
 
 }  // namespace berth::codec

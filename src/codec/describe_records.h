@@ -33,14 +33,15 @@ void describe(V& v, T& leaving) {
 
 template <class V, Is<model::InstanceRecord> T>
 void describe(V& v, T& record) {
-  auto& [key, type, version, priority, phase, place, image, leaving, own_runtime, preinstalled, uid,
-         gid, address, kept_for, data_on, paused] = record;
+  auto& [key, type, version, priority, phase, place, home, image, leaving, own_runtime,
+         preinstalled, uid, gid, address, kept_for, data_on, paused] = record;
   v.required("key", key);
   v.field("type", type);
   v.required("version", version);
   v.field("priority", priority);
   v.required("phase", phase);
   v.field("place", place);
+  v.field("home", home);
   v.field("image", image);
   v.field("leaving", leaving);
   v.field("ownRuntime", own_runtime);
@@ -191,9 +192,10 @@ void describe(V& v, T& state) {
 
 template <class V, Is<model::StateRecord> T>
 void describe(V& v, T& record) {
-  auto& [state, node] = record;
+  auto& [state, node, is_behind] = record;
   v.required("state", state);
   v.required("node", node);
+  v.field("isBehind", is_behind);
 }
 
 template <class V, Is<model::CounterRecord> T>

@@ -31,6 +31,7 @@ Json json_of(const placement::Placement& placement) {
   json["action"] = model::to_string(placement.action);
   if (placement.from) json["from"] = json_of(*placement.from);
   if (placement.leaves_storage) json["leavesStorage"] = true;
+  if (placement.leaves_state) json["leavesState"] = true;
   return json;
 }
 

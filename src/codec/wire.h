@@ -17,8 +17,8 @@ struct WireLimits {
   static constexpr int kInstancesMax = 100'000;              // of each list
   static constexpr std::size_t kDocumentBytesMax = 1 << 20;  // an item, a node
   static constexpr std::size_t kNetworkBytesMax = 2 << 20;   // what a node knows of networks
-  static constexpr std::size_t kStateBytesMax = 2 << 20;     // the state of an instance
-  static constexpr std::size_t kTextBytesMax = 4096;         // a problem
+  static constexpr std::size_t kStateBytesMax = model::SavedState::kSizeMax.count();
+  static constexpr std::size_t kTextBytesMax = 4096;  // a problem
 };
 
 v1::Command to_wire(const model::Command& command);

@@ -277,6 +277,7 @@ void forget_data_on(Context& context, const model::NodeId& node) {
       context.dirty.erased.emplace(node, record.key);
     } else {
       record.data_on.erase(node);
+      if (record.home == node) record.home.reset();
       context.put(record);
     }
   }

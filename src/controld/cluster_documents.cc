@@ -86,12 +86,18 @@ Cluster copy_of(const control::Controller& controller) {
   for (const auto& [key, record] : durable.instances) {
     if (record.own_runtime) cluster.bound.emplace(key, *record.own_runtime);
     if (record.preinstalled && !asked.contains({key.item, key.subject})) continue;
-    if (!record.place) continue;
+    const auto home = control::home_of(durable, record);
+    if (!record.place) {
+      const auto node = home ? nodes.find(home->node) : nodes.end();
+      if (node != nodes.end()) node->second.resting.push_back({key, home->has_state});
+      continue;
+    }
     if (record.preinstalled) cluster.bound.emplace(key, *record.place);
     const auto node = nodes.find(record.place->node);
     if (node == nodes.end()) continue;
     node->second.running.push_back({key, record.version, record.place->runtime,
-                                    measured(controller.nodes().at(node->first), key)});
+                                    measured(controller.nodes().at(node->first), key),
+                                    home && home->has_state});
   }
   for (auto& [id, node] : nodes) cluster.documents.emplace_back(std::move(node));
   return cluster;

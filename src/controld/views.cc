@@ -60,6 +60,7 @@ void add_readiness(NodeView& view, const Controller& controller,
   if (primary != nullptr) view.primary = primary->id;
   for (const model::Runtime& runtime : node.info.runtimes) {
     view.readiness.push_back(view_of(controller, node.readiness, runtime));
+    if (!node.reachable()) view.readiness.back().graced = model::Readiness::Unknown;
   }
   for (const control::Condition& condition : node.readiness.conditions) {
     view.conditions.push_back({condition.type, condition.status, condition.reason,
@@ -78,7 +79,14 @@ NodeView view_of(const Controller& controller, const model::NodeRecord& record, 
   view.draining = record.drain.has_value();
   view.seen_at = now;
   view.liveness = node.liveness;
-  if (!node.reachable()) view.silent_for = std::max(now - node.last_heard, Duration{});
+  if (!node.reachable()) {
+    view.silent_for = std::max(now - node.last_heard, Duration{});
+    for (model::Runtime& runtime : view.info.runtimes) {  // what it said last is not known any more
+      runtime.ready = model::Readiness::Unknown;
+      runtime.reason = "NodeUnreachable";
+      runtime.message = "the node is silent";
+    }
+  }
   view.used = node.usage;
   view.cpu_load = node.load.cpu;
   view.ram_load = node.load.ram;

@@ -52,12 +52,21 @@ struct Names<Reason> {
 };
 
 // What decided between two nodes that fit; the order of the enumerators is the order of looking.
-enum class Preference : std::uint8_t { NodePriority, Cpu, Ram, NodeName, TypeOrder, RuntimeName };
+enum class Preference : std::uint8_t {
+  Data,
+  NodePriority,
+  Cpu,
+  Ram,
+  NodeName,
+  TypeOrder,
+  RuntimeName
+};
 
 template <>
 struct Names<Preference> {
   static constexpr std::string_view kWhat = "preference";
   static constexpr std::array kTable{
+      Word<Preference>{Preference::Data, "data"},
       Word<Preference>{Preference::NodePriority, "priority"},
       Word<Preference>{Preference::Cpu, "cpu"},
       Word<Preference>{Preference::Ram, "ram"},

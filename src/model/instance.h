@@ -103,6 +103,10 @@ struct InstanceSpec {
 // The state of an instance: what it has written to its state directory. It goes with the instance
 // to its next node. The generation grows each time that the controller keeps a new one.
 struct SavedState {
+  static constexpr Bytes kSizeMax{2 << 20};
+  // In place of the digest of one that is too large to go along: its content stays where it is.
+  static constexpr char kTooLarge[] = "too-large";
+
   InstanceKey key;
   std::uint64_t generation = 0;
   std::string digest;  // SHA-256 of the content, in hex

@@ -166,6 +166,7 @@ struct HealthCheck {
   std::variant<ExecCheck, TcpCheck, HttpCheck> probe;
   Duration period = 5s;
   std::uint32_t failures = 3;
+  Duration start_period{};  // in which failures do not count, until the first check has passed
   friend bool operator==(const HealthCheck&, const HealthCheck&) = default;
 };
 

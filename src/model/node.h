@@ -108,8 +108,17 @@ struct RunningInstance {
   std::string version;
   RuntimeId runtime;
   Usage usage;
+  bool state_stays = false;  // its state is too large to go along when it moves
 
   friend bool operator==(const RunningInstance&, const RunningInstance&) = default;
+};
+
+// One that does not run, but has left what it has stored on the node.
+struct RestingInstance {
+  InstanceKey key;
+  bool state_stays = false;
+
+  friend bool operator==(const RestingInstance&, const RestingInstance&) = default;
 };
 
 // A node as offline plans and simulations describe it.
@@ -121,6 +130,7 @@ struct Node {
   bool draining = false;       // cordoned, and what runs there goes elsewhere
   std::optional<Usage> usage;  // measured total, averaged
   std::vector<RunningInstance> running;
+  std::vector<RestingInstance> resting;
 
   friend bool operator==(const Node&, const Node&) = default;
 };

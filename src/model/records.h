@@ -54,6 +54,7 @@ struct InstanceRecord {
   std::int64_t priority = 0;
   Phase phase = Phase::Waiting;
   std::optional<Place> place;  // exactly when placed
+  std::optional<NodeId> home;  // of one that is not: where it was, and has what it stored
   std::uint32_t image = 0;
   std::optional<Leaving> leaving;
   std::optional<Place>
@@ -155,6 +156,7 @@ struct RolloutRecord {
 struct StateRecord {
   SavedState state;
   NodeId node;
+  bool is_behind = false;  // that node has a newer one, which is too large to go along
 
   friend bool operator==(const StateRecord&, const StateRecord&) = default;
 };

@@ -195,13 +195,16 @@ void Board::explain(std::size_t request, std::string summary) {
 
 // Storage stays on its node, unless the partition is one for all nodes.
 bool Board::leaves_storage(const Request& request, const Placement& placement) const {
-  if (!placement.from || placement.from->node == placement.place.node) return false;
-  const model::Item& item = *request.item;
-  const bool stores = item.quotas.storage.value_or(Bytes{}) > Bytes{} ||
-                      item.request.storage.value_or(Bytes{}) > Bytes{};
-  const auto source = find_node(placement.from->node);
-  return stores && item.type == model::ItemType::Service && source &&
-         !nodes()[*source].info->partitions.unit_wide;
+  if (!has_storage(*request.item)) return false;
+  std::optional<model::NodeId> source;
+  if (placement.from) {
+    source = placement.from->node;
+  } else if (request.present == nullptr && request.home != nullptr) {
+    source = request.home->node;
+  }
+  if (!source || *source == placement.place.node) return false;
+  const auto position = find_node(*source);
+  return position && !nodes()[*position].info->partitions.unit_wide;
 }
 
 NodeLoad Board::load_of(std::size_t node) const {
@@ -267,6 +270,8 @@ Placement Board::placement_of(std::size_t position) {
                       .from = {}};
   if (request.present && request.present->place != place) placement.from = request.present->place;
   placement.leaves_storage = leaves_storage(request, placement);
+  placement.leaves_state =
+      request.home != nullptr && request.home->has_state && request.home->node != place.node;
   if (placement.action == Action::Keep) return placement;
   placement.answers = std::move(seat.answers);
   placement.made_room_for = made_room_for(position);

@@ -84,11 +84,12 @@ Candidate Pipeline::candidate(const Look& look, std::size_t node,
           .purpose = look.purpose};
 }
 
-Fit Pipeline::fit_at(Slot slot) const {
+Fit Pipeline::fit_at(const Request& request, Slot slot) const {
   const NodeView& view = nodes_[slot.node];
   return {.slot = slot,
           .node = &view.id,
           .runtime = &view.info->runtimes[slot.runtime].id,
+          .is_home = request.home != nullptr && request.home->node == view.id,
           .priority = view.settings.priority,
           .cpu_left = std::max(ledger_.node_cpu_left(slot.node, SystemUsage::Counted), Dmips{}),
           .ram_left = std::max(ledger_.node_ram_left(slot.node, SystemUsage::Counted), Bytes{}),
@@ -112,7 +113,7 @@ std::vector<Fit> Pipeline::fits(const Request& request, std::uint32_t image,
             {node, &look.image, looked_at.runtime, refused->reason, refused->shortfall});
         continue;
       }
-      fits.push_back(fit_at({node, runtime}));
+      fits.push_back(fit_at(request, {node, runtime}));
       fits.back().type_preference = place_in(look.types, view.info->runtimes[runtime].type);
     }
     if (recorder == nullptr) continue;
@@ -127,6 +128,7 @@ std::optional<Choice> Pipeline::choose(const Request& request, Recorder* recorde
     if (recorder != nullptr) recorder->begin();
     std::vector<Fit> candidates = fits(request, image, recorder);
     if (candidates.empty()) continue;
+    keep_home(candidates);
     keep_top_priority(candidates);
     const Slot slot = best_fit(candidates).slot;
     return Choice{slot, image, asked(request, *request.item, slot.node)};

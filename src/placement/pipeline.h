@@ -75,7 +75,7 @@ class Pipeline {
                         Recorder* recorder = nullptr) const;
 
   // A place with its figures, whether or not it fits. Without a preference of its type.
-  Fit fit_at(Slot slot) const;
+  Fit fit_at(const Request& request, Slot slot) const;
 
   Amounts asked(const Request& request, const model::Item& item, std::size_t node) const;
 

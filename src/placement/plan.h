@@ -33,6 +33,7 @@ struct Placement {
   Action action = Action::Start;
   std::optional<model::Place> from;  // whenever the place changes
   bool leaves_storage = false;       // what it has stored stays on the node that it leaves
+  bool leaves_state = false;         // its state too, which is too large; it goes on from an older
   // Only where they are asked for, and unless it stays:
   model::NodeAnswers answers = {};                       // of the nodes, when it was its turn
   std::optional<model::InstanceKey> made_room_for = {};  // a higher priority

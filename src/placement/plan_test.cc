@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "placement/explanation.h"
 #include "placement/testing.h"
 
 namespace berth::placement {
@@ -60,6 +61,30 @@ TEST(Plan, SaysWhichMovesLeaveStorageBehind) {
   EXPECT_TRUE(moves_from({.storage = Bytes{1}}, {}).leaves_storage);
   EXPECT_FALSE(moves_from({}, {}).leaves_storage);
   EXPECT_FALSE(moves_from({.storage = Bytes{1}}, {.unit_wide = true}).leaves_storage);
+}
+
+TEST(Plan, WhatHasStoredSomethingComesBackToItIfItCan) {
+  model::Manifest manifest{an_item("a").asking_cpu(10).with_quotas({.storage = Bytes{1}}),
+                           a_run("a"), a_node("n1").with_cpu(1000), a_node("n2").with_cpu(100)};
+  Snapshot snapshot = snapshot_of(manifest);
+  EXPECT_EQ(place_of(make_plan(snapshot, {}), key("a")), "n1/p");
+  snapshot.homes[key("a")] = {model::NodeId{"n2"}};
+  const Plan back = make_plan(snapshot, {.explain = key("a")});
+  EXPECT_EQ(place_of(back, key("a")), "n2/p");
+  EXPECT_FALSE(back.placements.at(0).leaves_storage);
+  EXPECT_EQ(explanation_of(back, key("a")).nodes.at(0).detail,
+            "fits, but what it has stored is on n2");
+  view(snapshot, "n2").reachability = Reachability::Lost;
+  const Plan elsewhere = make_plan(snapshot, {});
+  EXPECT_EQ(place_of(elsewhere, key("a")), "n1/p");
+  EXPECT_TRUE(elsewhere.placements.at(0).leaves_storage);
+}
+
+TEST(Plan, WhatHasStoredNothingComesBackWhereItFitsBest) {
+  Snapshot snapshot = snapshot_of({an_item("a").asking_cpu(10), a_run("a"),
+                                   a_node("n1").with_cpu(1000), a_node("n2").with_cpu(100)});
+  snapshot.homes[key("a")] = {model::NodeId{"n2"}};
+  EXPECT_EQ(place_of(make_plan(snapshot, {}), key("a")), "n1/p");
 }
 
 TEST(Plan, AResourceNamedTwiceTakesOneUnit) {

@@ -69,7 +69,7 @@ model::NodeAnswers Recorder::answers_of(std::vector<Pick> picks, const Fit* winn
 
 model::NodeAnswers Recorder::answers(const Pipeline& pipeline, const Request& request,
                                      Slot chosen) const {
-  const Fit winner = pipeline.fit_at(chosen);
+  const Fit winner = pipeline.fit_at(request, chosen);
   std::vector<Pick> picks;
   picks.reserve(kAnswersMax);
   picks.push_back({chosen.node, &winner, nullptr});

@@ -111,12 +111,17 @@ class Expansion {
                     .run = &run,
                     .own_runtime = std::move(own_runtime),
                     .present = nullptr,
-                    .present_item = nullptr};
+                    .present_item = nullptr,
+                    .home = nullptr};
     const auto present = snapshot_.present.find(request.key);
     if (present != snapshot_.present.end()) {
       request.present = &present->second;
       const auto running = snapshot_.items.find({run.item, present->second.version});
       if (running != snapshot_.items.end()) request.present_item = running->second;
+    }
+    const auto home = snapshot_.homes.find(request.key);
+    if (home != snapshot_.homes.end() && (home->second.has_state || has_storage(item))) {
+      request.home = &home->second;
     }
     requests_.push_back(std::move(request));
   }
@@ -132,6 +137,12 @@ const model::Item* item_for(const Snapshot& snapshot, const model::RunRequest& r
   if (found == snapshot.items.end() || found->first.item != run.item) return nullptr;
   if (!run.version.empty() && found->first.version != run.version) return nullptr;
   return found->second;
+}
+
+bool has_storage(const model::Item& item) {
+  return item.type == model::ItemType::Service &&
+         (item.quotas.storage.value_or(Bytes{}) > Bytes{} ||
+          item.request.storage.value_or(Bytes{}) > Bytes{});
 }
 
 bool scheduled_before(const Request& a, const Request& b) {

@@ -17,6 +17,7 @@ struct Request {
   std::optional<model::Place> own_runtime;  // of a component asked for on `all` runtimes
   const Present* present = nullptr;
   const model::Item* present_item = nullptr;  // the version that runs, if it is still known
+  const Home* home = nullptr;                 // it rather goes there than anywhere else
 };
 
 // Every instance that the deployments ask for, in scheduling order: priority descending, then item,
@@ -25,6 +26,9 @@ std::vector<Request> expand(const Snapshot& snapshot);
 
 // The version that a run request means: the one it names, else the item's only one.
 const model::Item* item_for(const Snapshot& snapshot, const model::RunRequest& run);
+
+// Whether it leaves something on the disk of its node.
+bool has_storage(const model::Item& item);
 
 // Whether `a` is scheduled before `b`.
 bool scheduled_before(const Request& a, const Request& b);

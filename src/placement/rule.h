@@ -64,11 +64,15 @@ struct Fit {
   Slot slot;
   const model::NodeId* node = nullptr;
   const model::RuntimeId* runtime = nullptr;
+  bool is_home = false;             // what the instance has stored is there
   std::int64_t priority = 0;        // the node's
   Dmips cpu_left;                   // of the node, never below 0
   Bytes ram_left;                   // of the node, never below 0
   std::size_t type_preference = 0;  // place of the runtime's type in the list; smaller is better
 };
+
+// Where the instance has its data there is no choice.
+void keep_home(std::vector<Fit>& fits);
 
 // Keeps the nodes of the highest priority.
 void keep_top_priority(std::vector<Fit>& fits);

@@ -52,6 +52,7 @@ void add_running(Snapshot& snapshot, const model::NodeId& node,
   if (known != snapshot.present.end() && known->second.place < place) return;
   snapshot.present.insert_or_assign(running.key, Present{place, running.version, running.usage});
   snapshot.bound.insert_or_assign(running.key, place);
+  if (running.state_stays) snapshot.homes.insert_or_assign(running.key, Home{node, true});
 }
 
 }  // namespace
@@ -70,6 +71,9 @@ Snapshot snapshot_of(const model::Manifest& manifest) {
     snapshot.nodes.push_back(view_of(*node, configs));
     for (const model::RunningInstance& running : node->running) {
       add_running(snapshot, node->id, running);
+    }
+    for (const model::RestingInstance& resting : node->resting) {
+      snapshot.homes.emplace(resting.key, Home{node->id, resting.state_stays});
     }
   }
   return snapshot;

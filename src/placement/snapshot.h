@@ -62,6 +62,12 @@ struct Present {
   model::Usage measured;
 };
 
+// Where an instance has what it cannot take along.
+struct Home {
+  model::NodeId node;
+  bool has_state = false;  // which is too large; else it is what it has stored
+};
+
 // The versions of one run request's instances while it goes from one to another.
 struct Versions {
   std::string whole;                        // of all that are not named below
@@ -74,6 +80,7 @@ struct Snapshot {
   std::vector<const model::Deployment*> deployments;
   std::vector<NodeView> nodes;
   std::map<model::InstanceKey, Present> present;
+  std::map<model::InstanceKey, Home> homes;  // of those that do not run, or have a large state
   // Components asked for on `all` runtimes keep their index with their runtime, running or cached.
   std::map<model::InstanceKey, model::Place> bound;
   // Where the version is not simply what the request says.

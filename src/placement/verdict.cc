@@ -137,6 +137,7 @@ std::string turned_down(const model::NodeAnswer& answer) {
 
 std::string behind(const model::NodeAnswer& answer, const std::string& chosen) {
   switch (*answer.behind) {
+    case Preference::Data: return fmt::format("fits, but what it has stored is on {}", chosen);
     case Preference::NodePriority:
       return fmt::format("fits, but has priority {}, {} has {}", answer.has, chosen, answer.asked);
     case Preference::Cpu:

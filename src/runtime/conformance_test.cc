@@ -60,7 +60,8 @@ RuntimeTest::RuntimeTest() {
   config_ = {.state_dir = path,
              .agent_id = std::filesystem::path(path).filename().string(),
              .shim = std::filesystem::path(BERTH_BIN_DIR) / "berth-shim",
-             .dmips_per_core = 10'000};
+             .dmips_per_core = 10'000,
+             .image_dir = std::filesystem::temp_directory_path()};
 }
 
 RuntimeTest::~RuntimeTest() {

@@ -111,8 +111,10 @@ Started<InstanceDirectories> make_instance_directories(const MachineConfig& conf
 Result<void> erase_instance_directories(const std::filesystem::path& state_dir,
                                         const model::InstanceKey& key) {
   const std::string name = file_name_of(key);
-  for (const char* kind : {"storage", "state", "logs"}) {
-    const auto path = state_dir / kind / name;
+  const auto state = state_dir / "state";
+  for (const auto& path :
+       {state_dir / "storage" / name, state / name, state / (name + ".new"),
+        state / (name + ".replaced"), state / (name + ".generation"), state_dir / "logs" / name}) {
     std::error_code failure;
     std::filesystem::remove_all(path, failure);  // follows no links
     if (failure) {

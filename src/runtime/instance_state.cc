@@ -6,7 +6,6 @@
 #include <sys/stat.h>
 
 #include <cerrno>
-#include <charconv>
 #include <cstring>
 
 #include "runtime/directory_tree.h"
@@ -27,11 +26,13 @@ fs::path beside(const fs::path& directory, const char* ending) {
   return directory.string() + ending;
 }
 
-std::uint64_t taken_generation(const fs::path& directory) {
-  const auto text = shim::read_file(AT_FDCWD, beside(directory, ".generation").c_str(), 64);
-  std::uint64_t generation = 0;
-  if (text) std::from_chars(text->data(), text->data() + text->size(), generation);
-  return generation;
+// A number alone is not enough: a controller that has lost its store counts from the beginning.
+std::string name_of(const model::SavedState& state) {
+  return fmt::format("{} {}", state.generation, state.digest);
+}
+
+bool was_taken(const fs::path& directory, const model::SavedState& state) {
+  return shim::read_file(AT_FDCWD, beside(directory, ".generation").c_str(), 256) == name_of(state);
 }
 
 // What was there goes where the new one was.
@@ -40,6 +41,18 @@ bool exchange(const fs::path& fresh, const fs::path& directory) {
     return true;
   }
   return errno == ENOENT && ::rename(fresh.c_str(), directory.c_str()) == 0;
+}
+
+// What is too large to travel exists nowhere else: the last of its kind is kept. Before anything is
+// put in its place, so that whatever happens then, it is not lost.
+bool set_aside_if_large(const fs::path& directory) {
+  const TreeFigures figures = look_at_tree(directory, {});
+  if (figures.complete && figures.size <= model::SavedState::kSizeMax) return true;
+  const fs::path aside = beside(directory, ".replaced");
+  std::error_code error;
+  fs::remove_all(aside, error);
+  if (!error) fs::rename(directory, aside, error);
+  return !error;
 }
 
 }  // namespace
@@ -55,7 +68,7 @@ fs::path state_directory(const fs::path& state_dir, const model::InstanceKey& ke
 Started<void> take_state(const MachineConfig& config, const model::InstanceSpec& spec,
                          const model::SavedState& state) {
   const fs::path directory = state_directory(config.state_dir, spec.key);
-  if (taken_generation(directory) >= state.generation) return {};
+  if (was_taken(directory, state)) return {};
   const fs::path fresh = beside(directory, ".new");
   std::error_code error;
   fs::remove_all(fresh, error);
@@ -65,12 +78,14 @@ Started<void> take_state(const MachineConfig& config, const model::InstanceSpec&
     fs::remove_all(fresh, error);
     return failed(unpacked.error().message);
   }
+  if (!set_aside_if_large(directory)) {
+    return failed(fmt::format("cannot set {} aside", directory.string()));
+  }
   if (!exchange(fresh, directory)) {
     return failed(fmt::format("{}: {}", directory.string(), std::strerror(errno)));
   }
   fs::remove_all(fresh, error);
-  const std::string generation = std::to_string(state.generation);
-  if (!shim::write_file(AT_FDCWD, beside(directory, ".generation").c_str(), generation,
+  if (!shim::write_file(AT_FDCWD, beside(directory, ".generation").c_str(), name_of(state),
                         shim::Durable::Yes)) {
     return failed(fmt::format("{}: {}", directory.string(), std::strerror(errno)));
   }

@@ -13,9 +13,10 @@ std::filesystem::path storage_directory(const std::filesystem::path& state_dir,
 std::filesystem::path state_directory(const std::filesystem::path& state_dir,
                                       const model::InstanceKey& key);
 
-// Puts the state in the place of what is in the instance's state directory, unless that comes from
-// the same generation or a newer one already. All of it or nothing; the instance must not run. The
-// content must be what its digest says: that is for the caller to know.
+// Puts the state in the place of what is in the instance's state directory, unless that has come
+// from it already. What was there and is too large to be kept anywhere else is set aside. All of it
+// or nothing; the instance must not run. The content must be what its digest says: that is for the
+// caller to know.
 Started<void> take_state(const MachineConfig& config, const model::InstanceSpec& spec,
                          const model::SavedState& state);
 

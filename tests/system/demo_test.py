@@ -19,6 +19,12 @@ class Demo(SystemTest):
         left = [command_of(pid) for pid in processes() if str(state) in command_of(pid)]
         self.assertEqual(left, [])
 
+    def test_the_example_runs_in_virtual_time_too(self):
+        done = subprocess.run([self.unit.bin / "berth-sim", "-f", ROOT / "examples" / "vehicle"], capture_output=True,
+                              text=True, timeout=300, check=False)
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        self.assertIn("perception/vehicle/1", done.stdout)
+
     @unittest.skipUnless(IS_ROOT, "only root can become somebody else")
     def test_an_ordinary_user_sees_it_with_processes_only(self):
         tree = self.unit.directory / "tree"  # the user may not be able to look into ours

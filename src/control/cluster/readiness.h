@@ -21,7 +21,7 @@ struct ObservedNode;
 
 struct RuntimeReadiness {
   model::Readiness graced = model::Readiness::Unknown;
-  Time graced_since;
+  Time graced_since;  // that it is Ready, or that it is not
   bool has_been_ready = false;
   Time not_ready_since;   // of one that says that it is not
   bool evicting = false;  // it has not been ready for so long that what runs there shall go

@@ -55,8 +55,10 @@ class Look {
     const Readiness now =
         runtime.ready == Readiness::Ready ? Readiness::Ready : graced(context_, known, runtime);
     if (known.graced != now) {
+      // One way of not being ready after another is no news for those that run there.
+      const bool is_turn = known.graced == Readiness::Ready || now == Readiness::Ready;
+      if (is_turn) known.graced_since = context_.now;
       known.graced = now;
-      known.graced_since = context_.now;
       mark_statuses_on(context_, {id_, runtime.id});
     }
     if (runtime.ready != Readiness::Ready && now == Readiness::Ready) {

@@ -200,7 +200,7 @@ class Intake {
   }
 
   // The agent looks at its runtime once more before it starts something there. What it turns down
-  // is placed anew; what has once run there stays.
+  // is placed anew, but for what is bound to where it has run.
   void look_at_first_start(const model::InstanceRecord& record, const model::Problem& problem) {
     if (!record.place || record.place->node != id_) return;
     if (is_active_at_its_place(context_, record)) {

@@ -45,6 +45,19 @@ TEST_F(Cached, InstancesComeBackAsTheyWere) {
   EXPECT_TRUE(is_known());
 }
 
+TEST_F(Cached, InstancesComeBackToWhatTheyHaveStored) {
+  model::Item with_storage = a_service("web");
+  with_storage.quotas.storage = Bytes{1000};
+  driver.apply({with_storage});
+  driver.join("n2");
+  remove();
+  driver.apply({a_service("other").cpu(100), a_deployment("o", {a_run("other").on("n1")})});
+  EXPECT_EQ(driver.record(kWeb).home, model::NodeId{"n1"});
+  ask_again();
+  EXPECT_EQ(driver.place_of(kWeb), "n1/crun") << "n2 has more room";
+  EXPECT_EQ(driver.record(kWeb).home, std::nullopt);
+}
+
 TEST_F(Cached, InstancesAreDeletedAfterTheirTime) {
   remove();
   driver.advance(30min - 1us);

@@ -6,6 +6,16 @@
 namespace berth::control {
 namespace {
 
+// What has never run there belongs there no more than anywhere else.
+bool may_go_elsewhere(const Context& context, const model::InstanceRecord& record) {
+  const auto observed = context.instances.find(record.key);
+  if (observed != context.instances.end() && observed->second.is_new_there) return true;
+  const auto& items = context.state.durable().items;
+  const auto item = items.find({record.key.item, record.version});
+  return item != items.end() && item->second.type == model::ItemType::Service &&
+         !model::is_pinned(item->second);
+}
+
 const model::ReportedStatus* reported_on(const Context& context, const model::NodeId& id,
                                          const model::InstanceKey& key) {
   const ObservedNode* node = context.find_node(id);
@@ -73,8 +83,7 @@ bool is_active_at_its_place(const Context& context, const model::InstanceRecord&
 }
 
 bool start_was_refused(const Context& context, const model::InstanceRecord& record) {
-  const auto observed = context.instances.find(record.key);
-  if (observed == context.instances.end() || !observed->second.is_new_there) return false;
+  if (!may_go_elsewhere(context, record)) return false;
   const auto* status = run_at_its_place(context, record);
   return status != nullptr && status->state == model::InstanceState::Failed &&
          status->problem.reason == "RuntimeNotReady";

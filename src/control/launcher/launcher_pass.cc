@@ -112,6 +112,7 @@ class PlanCarrier {
     record->kept_for = {};
     record->data_on.insert(placement.place.node);
     record->place = placement.place;
+    record->home.reset();
     record->version = placement.version;
     record->image = placement.image;
     record->preinstalled = false;
@@ -121,16 +122,23 @@ class PlanCarrier {
     note_placement(placement, before);
   }
 
+  static std::string_view what_stays_behind(const Placement& placement) {
+    if (placement.leaves_state) return "; its state stays behind, it is too large to go along";
+    return placement.leaves_storage ? "; what it has stored stays behind" : "";
+  }
+
   void note_placement(const Placement& placement, const model::InstanceRecord& before) {
     const std::string where = model::to_string(placement.place);
     if (!before.place) {
-      decide(NoteKind::Placed, placement, fmt::format("{} on {}", placement.version, where));
+      decide(NoteKind::Placed, placement,
+             fmt::format("{} on {}{}", placement.version, where, what_stays_behind(placement)));
     } else if (before.version != placement.version) {
       decide(NoteKind::Updated, placement,
              fmt::format("{} to {} on {}", before.version, placement.version, where));
     } else if (*before.place != placement.place) {
       decide(NoteKind::Moved, placement,
-             fmt::format("{} to {}", model::to_string(*before.place), where));
+             fmt::format("{} to {}{}", model::to_string(*before.place), where,
+                         what_stays_behind(placement)));
     } else if (was_refused(placement.key)) {  // and left running
       write_down(model::DecisionKind::Placed, placement,
                  fmt::format("{} on {}", placement.version, where),
@@ -225,8 +233,7 @@ class PlanCarrier {
     remember_refusal(refusal.key, problem);
     record->phase = model::Phase::Waiting;
     record->kept_for = {};
-    record->place.reset();
-    record->leaving.reset();
+    lose_place(*record);
     record->version = refusal.version;
     put(*record);
     decide(refusal, refusal.version);
@@ -259,6 +266,12 @@ class PlanCarrier {
             fmt::format("its old data are being erased on {}", fmt::join(nodes, ", "))};
   }
 
+  static void lose_place(model::InstanceRecord& record) {
+    if (record.place) record.home = record.place->node;
+    record.place.reset();
+    record.leaving.reset();
+  }
+
   void remember_refusal(const model::InstanceKey& key, model::Problem problem) {
     ObservedInstance& observed = context_.instances[key];
     if (observed.refusal == problem) return;
@@ -286,8 +299,7 @@ class PlanCarrier {
                     cached ? "no longer asked for" : "its subject is gone");
       record.kept_for = cached ? context_.config.cache_ttl : Duration{};
       if (cached) record.paused = false;
-      record.place.reset();
-      record.leaving.reset();
+      lose_place(record);
       context_.instances[record.key].refusal.reset();
       context_.state.erase_decision(record.key);
       put(record);

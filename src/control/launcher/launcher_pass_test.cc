@@ -223,7 +223,21 @@ TEST_F(RefusedStart, WithNowhereElseItWaitsAndIsPlacedWhenTheRuntimeIsReady) {
   EXPECT_EQ(driver.place_of(kWeb), "n1/crun");
 }
 
-TEST_F(RefusedStart, WhatHasOnceRunThereStaysThere) {
+TEST_F(RefusedStart, WhatHasOnceRunThereIsNotLeftHangingEither) {
+  driver.set("n1", kWeb, model::InstanceState::Active);
+  refuse();
+  EXPECT_EQ(driver.place_of(kWeb), "n2/crun");
+  EXPECT_EQ(driver.status_of(kWeb), "active");
+}
+
+TEST_F(RefusedStart, NorIsItAfterARestartOfTheControlPlane) {
+  driver.restart();
+  refuse();
+  EXPECT_EQ(driver.place_of(kWeb), "n2/crun");
+}
+
+TEST_F(RefusedStart, WhatIsPinnedStaysWhereItHasRun) {
+  driver.apply({a_service("web").pinned()});
   driver.set("n1", kWeb, model::InstanceState::Active);
   refuse();
   EXPECT_EQ(driver.place_of(kWeb), "n1/crun");

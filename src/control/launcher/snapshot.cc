@@ -49,6 +49,16 @@ model::Usage measured(const Context& context, const model::InstanceRecord& recor
 
 }  // namespace
 
+std::optional<placement::Home> home_of(const Durable& durable,
+                                       const model::InstanceRecord& record) {
+  const auto kept = durable.states.find(record.key);
+  if (kept != durable.states.end() && kept->second.is_behind) {
+    return placement::Home{kept->second.node, true};
+  }
+  if (record.home) return placement::Home{*record.home, false};
+  return std::nullopt;
+}
+
 void add_readiness(placement::NodeView& view, const NodeReadiness& readiness,
                    Duration date_of_zero) {
   view.ready = readiness.is_ready();
@@ -101,6 +111,7 @@ placement::Snapshot snapshot_of(const Context& context) {
     if (record.own_runtime) snapshot.bound.emplace(key, *record.own_runtime);
     if (!concerns_plan(record, asked)) continue;
     if (record.preinstalled) snapshot.bound.emplace(key, *record.place);
+    if (const auto home = home_of(durable, record)) snapshot.homes.emplace(key, *home);
     if (!record.place || start_was_refused(context, record)) continue;
     snapshot.present.emplace_hint(
         snapshot.present.end(), key,

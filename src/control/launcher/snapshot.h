@@ -8,6 +8,9 @@ namespace berth::control {
 // The cluster as placement sees it.
 placement::Snapshot snapshot_of(const Context& context);
 
+// Where the instance has what it cannot take along; nullopt: nowhere, or just where it is.
+std::optional<placement::Home> home_of(const Durable& durable, const model::InstanceRecord& record);
+
 placement::NodeView view_of(const Context& context, const model::NodeRecord& record,
                             const ObservedNode& node);
 

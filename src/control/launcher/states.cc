@@ -49,8 +49,15 @@ void hear_state(Context& context, const model::NodeId& node, const model::SavedS
   const auto* record = context.state.find_instance(state.key);
   if (record == nullptr || !counts(context, node, *record)) return;
   const auto* kept = context.state.find_state(state.key);
-  if (kept != nullptr && kept->node == node && kept->state.digest == state.digest) return;
-  model::StateRecord changed{.state = state, .node = node};
+  const bool is_behind = state.digest == model::SavedState::kTooLarge;
+  if (kept != nullptr && kept->node == node && kept->is_behind == is_behind &&
+      (is_behind || kept->state.digest == state.digest)) {
+    return;
+  }
+  // Of one that stays where it is the last that could go along is kept: it is better than nothing.
+  model::StateRecord changed{.state = state, .node = node, .is_behind = is_behind};
+  if (is_behind)
+    changed.state = kept == nullptr ? model::SavedState{.key = state.key} : kept->state;
   changed.state.generation = kept == nullptr ? 0 : kept->state.generation;
   keep(context, std::move(changed));
 }
@@ -60,6 +67,7 @@ void pass_state_on(Context& context, const model::InstanceRecord& record) {
   if (kept == nullptr || kept->node == record.place->node) return;
   model::StateRecord changed = *kept;
   changed.node = record.place->node;
+  changed.is_behind = false;
   keep(context, std::move(changed));
 }
 
@@ -69,6 +77,7 @@ void forget_states_on(Context& context, const model::NodeId& node) {
     if (kept == nullptr || kept->node != node) continue;
     model::StateRecord changed = *kept;
     changed.node = model::NodeId{};
+    changed.is_behind = false;
     keep(context, std::move(changed));
   }
 }
@@ -76,7 +85,8 @@ void forget_states_on(Context& context, const model::NodeId& node) {
 std::optional<model::SavedState> state_for(const Context& context, const model::NodeId& node,
                                            const model::InstanceKey& key, const Told& what) {
   const auto* kept = context.state.find_state(key);
-  if (kept == nullptr || kept->node == node) return std::nullopt;
+  const bool is_there = kept != nullptr && kept->node == node;
+  if (kept == nullptr || is_there || kept->state.digest.empty()) return std::nullopt;
   const ObservedNode& target = *context.find_node(node);
   if (target.info.partitions.unit_wide || goes_on(target, key, what)) return std::nullopt;
   return kept->state;

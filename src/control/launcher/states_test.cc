@@ -29,6 +29,9 @@ class TravellingStates : public testing::Test {
           labels_of(each, each == node ? std::set<std::string>{"here"} : std::set<std::string>{}));
     }
     driver.apply(configs);
+    for (const Note& note : driver.effects().notes) {
+      if (note.kind == NoteKind::Moved) moved_ = note.text;
+    }
   }
   void save(const std::string& node, const std::string& content) {
     driver.agent(node).save(kWeb, content);
@@ -44,6 +47,7 @@ class TravellingStates : public testing::Test {
   }
 
   Driver driver;
+  std::string moved_;  // what was last said of a move
 };
 
 TEST_F(TravellingStates, AReportedStateIsKeptAndAnswered) {
@@ -73,6 +77,27 @@ TEST_F(TravellingStates, AMoveHandsTheLastStateToTheNextNode) {
   label("n2");
   EXPECT_EQ(driver.place_of(kWeb), "n2/crun");
   EXPECT_EQ(handed("n2"), "one");
+}
+
+TEST_F(TravellingStates, OneThatIsTooLargeStaysAndTheLastThatCouldTravelIsHanded) {
+  save("n1", "one");
+  driver.agent("n1").save_too_large(kWeb);
+  driver.report_changes("n1");
+  EXPECT_EQ(kept(), "one");
+  EXPECT_TRUE(driver.durable().states.at(kWeb).is_behind);
+  EXPECT_EQ(driver.agent("n1").heard[kWeb], model::SavedState::kTooLarge);
+  label("n2");
+  EXPECT_EQ(handed("n2"), "one");
+  EXPECT_NE(moved_.find("its state stays behind"), std::string::npos);
+  EXPECT_FALSE(driver.durable().states.at(kWeb).is_behind) << "n2 goes on from what it was handed";
+}
+
+TEST_F(TravellingStates, OneThatFitsAgainTravels) {
+  driver.agent("n1").save_too_large(kWeb);
+  driver.report_changes("n1");
+  save("n1", "small");
+  label("n2");
+  EXPECT_EQ(handed("n2"), "small");
 }
 
 TEST_F(TravellingStates, AnInstanceThatStaysIsHandedNothing) {

@@ -50,6 +50,10 @@ void FakeAgent::drop(const model::InstanceKey& key) {
   statuses.erase(key);
 }
 
+void FakeAgent::save_too_large(const model::InstanceKey& key) {
+  saved_.push_back({.key = key, .digest = model::SavedState::kTooLarge, .content = {}});
+}
+
 void FakeAgent::save(const model::InstanceKey& key, const std::string& content) {
   saved_.push_back({.key = key, .digest = "of-" + content, .content = content});
 }

@@ -49,6 +49,7 @@ class FakeAgent {
   void drop(const model::InstanceKey& key);
   // Goes with the next report. Its digest is "of-" and the content.
   void save(const model::InstanceKey& key, const std::string& content);
+  void save_too_large(const model::InstanceKey& key);
   // Something that was there before anybody told it to be.
   void find(model::ReportedStatus status);
   // It starts anew with an empty disk: nothing runs, and no command was ever carried out.

@@ -41,6 +41,7 @@ const Fit& best_fit(const std::vector<Fit>& fits) {
 }
 
 Preference what_decided(const Fit& winner, const Fit& loser) {
+  if (winner.is_home != loser.is_home) return Preference::Data;
   if (winner.priority != loser.priority) return Preference::NodePriority;
   for (const Criterion& criterion : kCriteria) {
     if (criterion.better(winner, loser) != 0) return criterion.preference;
@@ -49,6 +50,7 @@ Preference what_decided(const Fit& winner, const Fit& loser) {
 }
 
 bool is_better(const Fit& a, const Fit& b) {
+  if (a.is_home != b.is_home) return a.is_home;
   if (a.priority != b.priority) return a.priority > b.priority;
   for (const Criterion& criterion : kCriteria) {
     const auto order = criterion.better(a, b);

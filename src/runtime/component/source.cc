@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "runtime/command.h"
+#include "runtime/path_beneath.h"
 
 namespace berth::runtime {
 namespace {
@@ -41,7 +42,9 @@ Result<Source> parse_source(const std::string& reference, const std::filesystem:
   const std::size_t at = reference.rfind('@');
   const bool is_pinned =
       at != std::string::npos && std::string_view(reference).substr(at + 1).starts_with(kAlgorithm);
-  Source source{.path = directory / reference.substr(0, is_pinned ? at : std::string::npos)};
+  const std::string name = reference.substr(0, is_pinned ? at : std::string::npos);
+  Source source;
+  source.path = TRY(path_beneath(directory, name));
   if (is_pinned) source.digest = reference.substr(at + 1);
   if (is_pinned && !is_digest(source.digest)) {
     return invalid_input(

@@ -18,7 +18,8 @@ struct Source {
   friend bool operator==(const Source&, const Source&) = default;
 };
 
-// "os-2.tar.zst", or pinned: "os-2.tar.zst@sha256:...". A relative path begins at `directory`.
+// "os-2.tar.zst", or pinned: "os-2.tar.zst@sha256:...". It is in
+// `directory` or below it.
 Result<Source> parse_source(const std::string& reference, const std::filesystem::path& directory);
 
 bool is_there(const Source& source);

@@ -7,6 +7,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <vector>
 
@@ -26,12 +27,12 @@ std::vector<std::string> command(const Launch& launch, std::vector<std::string> 
 }
 
 // The status of a child that has ended, or was made to.
-int wait_for(pid_t pid) {
+int wait_for(pid_t pid, int at_most_ms) {
   const Fd handle(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
   pollfd ended{handle.get(), POLLIN, 0};
   int ready = 0;
   do {
-    ready = ::poll(&ended, 1, kCommandMs);
+    ready = ::poll(&ended, 1, at_most_ms);
   } while (ready < 0 && errno == EINTR);
   if (ready == 0) ::kill(-pid, SIGKILL);
   int status = 0;
@@ -40,23 +41,25 @@ int wait_for(pid_t pid) {
   return status;
 }
 
-OciOutcome run(const Launch& launch, std::vector<std::string> arguments, int output, int error) {
+OciOutcome run(const Launch& launch, std::vector<std::string> arguments, int output, int error,
+               int at_most_ms = kCommandMs) {
   const std::string verb = arguments.front();
   const Spawned spawned = spawn({.argv = command(launch, std::move(arguments)),
                                  .env = own_environment(),
                                  .output = output,
                                  .error = error});
   if (!spawned.is_running()) return {.message = spawned.error};
-  const int status = wait_for(spawned.pid);
+  const int status = wait_for(spawned.pid, at_most_ms);
   if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return {.succeeded = true};
   return {.message = launch.oci_runtime + " " + verb +
                      (WIFSIGNALED(status) ? " took too long" : " failed")};
 }
 
-OciOutcome run(const Launch& launch, std::vector<std::string> arguments) {
+OciOutcome run(const Launch& launch, std::vector<std::string> arguments,
+               int at_most_ms = kCommandMs) {
   auto error = make_pipe();
   if (!error) return {.message = "no pipe"};
-  OciOutcome outcome = run(launch, std::move(arguments), -1, error->write.get());
+  OciOutcome outcome = run(launch, std::move(arguments), -1, error->write.get(), at_most_ms);
   error->write.reset();
   ::fcntl(error->read.get(), F_SETFL, O_NONBLOCK);
   const std::string said = read_what_is_there(error->read.get());
@@ -92,7 +95,10 @@ OciOutcome oci_create(const Launch& launch, const char* pid_file, int output, in
 
 OciOutcome oci_start(const Launch& launch) { return run(launch, {"start", launch.container}); }
 
-OciOutcome oci_resume(const Launch& launch) { return run(launch, {"resume", launch.container}); }
+OciOutcome oci_resume(const Launch& launch, std::int64_t at_most_ms) {
+  const auto bound = std::clamp<std::int64_t>(at_most_ms, 0, kCommandMs);
+  return run(launch, {"resume", launch.container}, static_cast<int>(bound));
+}
 
 OciOutcome oci_delete(const Launch& launch) {
   return run(launch, {"delete", "--force", launch.container});

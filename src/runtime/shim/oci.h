@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -21,7 +22,7 @@ std::string sentence_of(std::string_view output);
 // comes through them too.
 OciOutcome oci_create(const Launch& launch, const char* pid_file, int output, int error);
 OciOutcome oci_start(const Launch& launch);
-OciOutcome oci_resume(const Launch& launch);
+OciOutcome oci_resume(const Launch& launch, std::int64_t at_most_ms);
 OciOutcome oci_delete(const Launch& launch);  // kills what runs; well if there is no such container
 
 // Whether the kernel killed a process of the container for its memory.

@@ -30,7 +30,8 @@ namespace {
 
 constexpr std::int64_t kDefaultGraceMs = 10'000;
 constexpr std::int64_t kOrphansMs = 5'000;  // that those left behind have to die
-constexpr std::int64_t kPressMs = 1'000;    // between two presses of a machine's power button
+constexpr std::int64_t kFinalResumeMs = 5'000;
+constexpr std::int64_t kPressMs = 1'000;  // between two presses of a machine's power button
 
 std::int64_t now_ms() {
   timespec now{};
@@ -257,8 +258,8 @@ void Run::stop() {
   const std::int64_t at = now_ms() + grace;
   kill_at_ = kill_at_ ? std::min(*kill_at_, at) : at;
   if (launch_.is_container()) {
-    if (::access(kPausedFile, F_OK) == 0) oci_resume(launch_);
-    ::kill(program_, SIGTERM);
+    ::kill(program_, SIGTERM);  // first: who resumes it may hang
+    if (::access(kPausedFile, F_OK) == 0) oci_resume(launch_, std::max<std::int64_t>(grace, 1000));
   } else if (launch_.is_machine) {
     power_down();  // an emulator that gets a signal ends at once, and with it the guest
   } else {
@@ -280,7 +281,7 @@ void Run::stop_finally() {
     return;
   }
   ::kill(program_, SIGKILL);
-  if (::access(kPausedFile, F_OK) == 0) oci_resume(launch_);
+  if (::access(kPausedFile, F_OK) == 0) oci_resume(launch_, kFinalResumeMs);
 }
 
 void Run::keep_output(Fd& from, Stream stream) {

@@ -179,6 +179,9 @@ Started<VmRuntime::ImageFile> VmRuntime::image_file(const std::string& reference
   if (!is_there(*source)) {
     return problem("ImageNotFound", fmt::format("there is no {}", source->path.string()));
   }
+  if (!std::filesystem::is_regular_file(source->path)) {
+    return problem("ImageInvalid", fmt::format("{} is no file", source->path.string()));
+  }
   const std::string identity = identity_of(source->path.string());
   if (source->digest.empty()) return ImageFile{source->path, identity};
   {

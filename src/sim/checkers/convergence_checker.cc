@@ -90,10 +90,18 @@ class Comparison {
   // shall be kept.
   std::string expected_version(const model::RunRequest& request, const InstanceKey& key) const {
     const auto rollout = durable_.rollouts.find({request.item, request.subject});
-    if (rollout == durable_.rollouts.end() || !rollout->second.failed) return request.version;
+    if (rollout == durable_.rollouts.end() || !rollout->second.failed)
+      return asked_version(request);
     const bool whole = !rollout->second.allow_partial;
     const bool is_back = whole || rollout->second.kept_back.contains(key.index);
-    return is_back ? rollout->second.from : request.version;
+    return is_back ? rollout->second.from : asked_version(request);
+  }
+
+  // A request that names none means the only one.
+  std::string asked_version(const model::RunRequest& request) const {
+    if (!request.version.empty()) return request.version;
+    const auto only = durable_.items.lower_bound({request.item, ""});
+    return only == durable_.items.end() ? "" : only->first.version;
   }
 
   void compare_rollouts() {
