@@ -75,7 +75,8 @@ runtime::MachineConfig machine_of(const Config& config) {
           .logs = {},
           .images = config.images,
           .components = config.components,
-          .has_quotas = config.why_no_quotas.empty()};
+          .has_quotas = config.why_no_quotas.empty(),
+          .has_cpu_limits = config.why_no_cpu_limits.empty()};
 }
 
 StateEnds states_on(const runtime::MachineConfig& machine) {

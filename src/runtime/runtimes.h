@@ -52,6 +52,7 @@ struct MachineConfig {
   ComponentConfig components;
   InstanceNetworks* networks = nullptr;  // none: no instance can have a network of its own
   bool has_quotas = false;               // the file system holds storage and state to their quotas
+  bool has_cpu_limits = false;           // processes can be held to their quotas of the processor
 };
 
 // The program that runs virtual machines, if none is configured.
