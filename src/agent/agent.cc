@@ -50,7 +50,10 @@ Agent::Agent(Config config, Restored restored)
       states_(restored),
       wanted_(restored),
       erasures_(restored.erasing) {
-  for (const auto& [key, record] : wanted_.records()) touch(key).begin(record);
+  for (const auto& [key, record] : wanted_.records()) {
+    touch(key).begin(record);
+    if (fetched_image_of(record.spec) != nullptr) images_.found();
+  }
   for (const model::InstanceKey& key : restored.erasing) touch(key);
 }
 
@@ -73,6 +76,7 @@ Effects Agent::step(Time now, std::span<const Event> batch) {
     for (const model::InstanceKey& key : keys) advance(context, key);
     for (const model::InstanceKey& key : keys) decide(context, key);
   }
+  if (images_.take_due(now)) context.act(TidyImages{ImageCare::wanted_images(wanted_)});
   if (auto report = reporter_.report(context, wanted_.acted(), states_)) {
     effects.reports.push_back(std::move(*report));
   }
@@ -97,6 +101,7 @@ void Agent::record(const Context& context, const CommandReceived& event) {
   if (why_not.empty()) {
     const auto changed = wanted_.carry_out(command, context.effects.writes);
     for (const model::InstanceKey& key : changed) touch(key);
+    images_.changed(context.now);
     must_apply_network_ |= command.network.has_value();
     take_states(context, command);
     for (const model::InstanceKey& key : erasures_.take(context, command)) touch(key);
@@ -169,6 +174,15 @@ void Agent::record(const Context& context, const RunsListed& event) {
   }
   for (const FoundRun& run : event.runs) touch(run.key).found(event.runtime, run);
   touch_waiting_for(event.runtime);
+}
+
+void Agent::record(const Context& context, const Prepared& event) {
+  images_.fetched(context.now);
+  if (Instance* known = touch_known(event.key)) known->prepared(event);
+}
+
+void Agent::record(const Context& context, const PrepareFailed& event) {
+  if (Instance* known = touch_known(event.key)) known->prepare_failed(context, event);
 }
 
 void Agent::record(const Context& context, const Started& event) {
@@ -268,6 +282,8 @@ void Agent::advance(const Context& context, const model::InstanceKey& key) {
   const auto found = instances_.find(key);
   if (found == instances_.end()) return;
   found->second.advance(context, wanted_.find(key));
+  const model::WantedRecord* former = wanted_.former(key);
+  if (former != nullptr && !found->second.runs(former->generation)) wanted_.forget_former(key);
   watch_leftover(key, found->second.is_leftover());
   watch_shared(key, found->second);
 }
@@ -284,7 +300,11 @@ void Agent::decide(const Context& context, const model::InstanceKey& key) {
   }
   waiting_.set(key, std::nullopt);
   const bool may_start = !erasures_.is_busy(key);
-  if (may_start && instance.wants_start(context.now, wanted)) try_start(context, key, instance);
+  if (may_start && instance.wants_preparing(context.now, wanted)) {
+    try_prepare(context, key, instance);
+  } else if (may_start && instance.wants_start(context.now, wanted)) {
+    try_start(context, key, instance);
+  }
 
   watch_shared(key, instance);
 
@@ -312,15 +332,28 @@ void Agent::settle(const Context& context, const model::InstanceKey& key, Instan
   }
 }
 
-void Agent::try_start(const Context& context, const model::InstanceKey& key, Instance& instance) {
-  const model::WantedRecord& wanted = *wanted_.find(key);
+bool Agent::is_admitted(const Context& context, const model::WantedRecord& wanted,
+                        Instance& instance) {
   const auto before =
       wanted_.is_restored(wanted) ? Runtimes::Before::MayHaveRun : Runtimes::Before::CannotHaveRun;
   const auto admission = runtimes_.admit(wanted.spec, before);
-  if (admission.granted && has_room(wanted)) {
-    return instance.start(context, wanted, states_.handed(key));
+  if (!admission.granted) instance.refuse(context, admission.refusal);
+  return admission.granted;
+}
+
+// Room is not needed for that: the old version still has it.
+void Agent::try_prepare(const Context& context, const model::InstanceKey& key, Instance& instance) {
+  const model::WantedRecord& wanted = *wanted_.find(key);
+  if (is_admitted(context, wanted, instance)) return instance.prepare(context, wanted);
+  waiting_.set(key, wanted.spec.runtime);
+}
+
+void Agent::try_start(const Context& context, const model::InstanceKey& key, Instance& instance) {
+  const model::WantedRecord& wanted = *wanted_.find(key);
+  if (is_admitted(context, wanted, instance)) {
+    if (has_room(wanted)) return instance.start(context, wanted, states_.handed(key));
+    instance.refuse(context, std::nullopt);
   }
-  instance.refuse(context, admission.refusal);
   waiting_.set(key, wanted.spec.runtime);
 }
 
@@ -342,7 +375,7 @@ void Agent::watch_leftover(const model::InstanceKey& key, bool is_leftover) {
 
 void Agent::watch_shared(const model::InstanceKey& key, const Instance& instance) {
   const bool released = shared_.set(key, instance.held(Instance::Which::All),
-                                    instance.held(Instance::Which::Stopping));
+                                    instance.held(Instance::Which::Leaving));
   if (released) touch_all_waiting();
 }
 
@@ -350,6 +383,7 @@ std::optional<Time> Agent::wake_at() const {
   std::optional<Time> earliest = alarms_.next();
   take_earlier(earliest, runtimes_.next());
   take_earlier(earliest, erasures_.next());
+  take_earlier(earliest, images_.next());
   take_earlier(earliest, reporter_.next(config_, states_));
   return earliest;
 }

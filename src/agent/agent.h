@@ -9,6 +9,7 @@
 #include "agent/context.h"
 #include "agent/erasures.h"
 #include "agent/events.h"
+#include "agent/image_care.h"
 #include "agent/instance.h"
 #include "agent/reporter.h"
 #include "agent/runtimes.h"
@@ -43,6 +44,8 @@ class Agent {
   void record(const Context& context, const NodeObserved& event);
   void record(const Context& context, const RuntimeLeft& event);
   void record(const Context& context, const RunsListed& event);
+  void record(const Context& context, const Prepared& event);
+  void record(const Context& context, const PrepareFailed& event);
   void record(const Context& context, const Started& event);
   void record(const Context& context, const StartFailed& event);
   void record(const Context& context, const StateSaved& event);
@@ -69,6 +72,9 @@ class Agent {
   void advance(const Context& context, const model::InstanceKey& key);
   void decide(const Context& context, const model::InstanceKey& key);
   void settle(const Context& context, const model::InstanceKey& key, Instance& instance);
+  // It may be started now. Otherwise it is said why not, and it waits.
+  bool is_admitted(const Context& context, const model::WantedRecord& wanted, Instance& instance);
+  void try_prepare(const Context& context, const model::InstanceKey& key, Instance& instance);
   void try_start(const Context& context, const model::InstanceKey& key, Instance& instance);
 
   bool has_room(const model::WantedRecord& wanted) const;
@@ -92,6 +98,7 @@ class Agent {
   // promised their room, and waits for it.
   std::set<model::InstanceKey> leftovers_;
   SharedUse shared_;
+  ImageCare images_;
 };
 
 }  // namespace berth::agent

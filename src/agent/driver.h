@@ -50,6 +50,13 @@ class SpecBuilder {
     spec_.item.shared_resources.push_back(resource);
     return *this;
   }
+  // An OCI image, which has to be fetched.
+  SpecBuilder& image(const std::string& reference) {
+    return set(spec_.item.images, {{{}, {}, model::OciImage{reference}}});
+  }
+  SpecBuilder& networked() {
+    return set(spec_.network, std::optional<model::InstanceNetwork>(model::InstanceNetwork{}));
+  }
   SpecBuilder& paused() { return set(spec_.paused, true); }
   SpecBuilder& env(const std::string& name, const std::string& value) {
     spec_.item.env[name] = value;

@@ -29,6 +29,7 @@ struct Config {
   Duration stop_grace = 10s;      // between the polite and the final signal
   Duration action_timeout = 60s;  // what a runtime does not answer for so long is tried again
   Duration component_start_timeout = 60s;  // the same of a component, which is installed first
+  Duration prepare_timeout = 20min;        // the same of fetching an image
   std::size_t instances_max = 10'000;      // a command that wants more is not carried out
   Duration state_resend = 10s;             // a state that nobody has looked at is reported again
 };
@@ -82,6 +83,18 @@ struct StartFailed {
   RunId run;
   model::Problem problem;
 };
+// The answers to Prepare, with its numbers.
+struct Prepared {
+  model::InstanceKey key;
+  model::CommandNumber generation;
+  std::uint32_t order = 0;
+};
+struct PrepareFailed {
+  model::InstanceKey key;
+  model::CommandNumber generation;
+  std::uint32_t order = 0;
+  model::Problem problem;
+};
 // What an instance has written to its state directory, packed. No digest: it was too large to be.
 struct StateSaved {
   model::InstanceKey key;
@@ -124,8 +137,8 @@ struct DataErased {
 };
 
 using Event = std::variant<Connected, Disconnected, CommandReceived, NodeObserved, RuntimeLeft,
-                           RunsListed, Started, StartFailed, StateSaved, Exited, HealthChecked,
-                           PausingSet, Measured, DataErased>;
+                           RunsListed, Prepared, PrepareFailed, Started, StartFailed, StateSaved,
+                           Exited, HealthChecked, PausingSet, Measured, DataErased>;
 
 // --- Effects -----------------------------------------------------------------------------------
 
@@ -175,6 +188,16 @@ struct ListRuns {
 
   friend bool operator==(const ListRuns&, const ListRuns&) = default;
 };
+// Fetches what the instance needs, so that it can be started at once; see fetched_image_of. Nothing
+// of it is stopped or started for that. It may take minutes, and does no harm if it is done
+// already.
+struct Prepare {
+  model::InstanceSpec spec;
+  model::CommandNumber generation;
+  std::uint32_t order = 0;  // tells the tries apart
+
+  friend bool operator==(const Prepare&, const Prepare&) = default;
+};
 struct Start {
   model::InstanceSpec spec;
   RunId run;
@@ -222,8 +245,14 @@ struct EraseData {
 
   friend bool operator==(const EraseData&, const EraseData&) = default;
 };
-using Action =
-    std::variant<ListRuns, Start, Stop, CheckHealth, SetPausing, ApplyNetwork, EraseData>;
+// Images that no run uses may go, but for these. There is no answer.
+struct TidyImages {
+  std::set<std::string> wanted;
+
+  friend bool operator==(const TidyImages&, const TidyImages&) = default;
+};
+using Action = std::variant<ListRuns, Prepare, Start, Stop, CheckHealth, SetPausing, ApplyNetwork,
+                            EraseData, TidyImages>;
 
 // One line of the trail: what happened to which instance ("" = the node itself).
 struct Note {

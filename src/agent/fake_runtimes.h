@@ -38,8 +38,9 @@ class FakeRuntimes {
 
   // An order by the agent.
   void order(Time now, const Action& action) {
-    const bool is_for_a_runtime =
-        !std::holds_alternative<ApplyNetwork>(action) && !std::holds_alternative<EraseData>(action);
+    const bool is_for_a_runtime = !std::holds_alternative<ApplyNetwork>(action) &&
+                                  !std::holds_alternative<EraseData>(action) &&
+                                  !std::holds_alternative<TidyImages>(action);
     if (!is_for_a_runtime || is_hit(50'000)) return;
     enqueue(orders_, now, runtime_of(action), action);
   }
@@ -121,6 +122,7 @@ class FakeRuntimes {
 
   static model::RuntimeId runtime_of(const Action& action) {
     if (const auto* list = std::get_if<ListRuns>(&action)) return list->runtime;
+    if (const auto* prepare = std::get_if<Prepare>(&action)) return prepare->spec.runtime;
     if (const auto* start = std::get_if<Start>(&action)) return start->spec.runtime;
     if (const auto* stop = std::get_if<Stop>(&action)) return stop->runtime;
     if (const auto* set = std::get_if<SetPausing>(&action)) return set->runtime;
@@ -168,6 +170,14 @@ class FakeRuntimes {
     }
     say(now, list.runtime, listed);
   }
+  void perform(Time now, const Prepare& prepare) {
+    const auto& [spec, generation, order] = prepare;
+    if (is_hit(200'000)) {
+      say(now, spec.runtime, PrepareFailed{spec.key, generation, order, {"NoImage", ""}});
+    } else {
+      say(now, spec.runtime, Prepared{spec.key, generation, order});
+    }
+  }
   void perform(Time now, const Start& start) {
     if (is_hit(100'000)) {
       say(now, start.spec.runtime, StartFailed{start.spec.key, start.run, {"NoImage", ""}});
@@ -189,6 +199,7 @@ class FakeRuntimes {
   }
   static void perform(Time, const ApplyNetwork&) {}
   static void perform(Time, const EraseData&) {}
+  static void perform(Time, const TidyImages&) {}
 
   void perform(Time now, const CheckHealth& check) {
     const auto run = alive_.find({check.spec.key, check.run});

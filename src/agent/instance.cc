@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "agent/fetched_image.h"
 #include "base/alarms.h"
 #include "base/check.h"
 
@@ -68,6 +69,26 @@ void Instance::listed(const Context& context, const model::RuntimeId& runtime,
     missing.push_back(id);
   }
   for (const RunId& id : missing) end(context, id, {.cause = Cause::Vanished});
+}
+
+void Instance::prepared(const Prepared& answer) {
+  if (answer.generation != generation_) return;
+  is_prepared_ = true;
+  prepare_overdue_.reset();
+}
+
+void Instance::prepare_failed(const Context& context, const PrepareFailed& answer) {
+  const bool is_awaited = answer.generation == generation_ && answer.order == prepare_orders_;
+  if (is_awaited && prepare_overdue_) not_prepared(context, answer.problem);
+}
+
+void Instance::not_prepared(const Context& context, const model::Problem& problem) {
+  prepare_overdue_.reset();
+  ending_ = Ending{.generation = generation_,
+                   .cause = Cause::NotPrepared,
+                   .reason = problem.reason,
+                   .detail = problem.message};
+  context.note(key_, problem_of(*ending_).message);
 }
 
 void Instance::started(const Context& context, const RunId& id) {
@@ -149,12 +170,18 @@ void Instance::advance(const Context& context, const model::WantedRecord* wanted
     adopt(context, *wanted);
   }
   stop_unwanted(context, wanted);
+  give_up_preparing(context, wanted);
   for (auto& [id, run] : runs_) do_overdue(context, wanted, run);
 }
 
 void Instance::begin(const model::WantedRecord& wanted) {
   generation_ = wanted.generation;
   next_attempt_ = 0;
+  // It may be one that has been before.
+  for (const auto& [id, run] : runs_) find(id);
+  is_prepared_ = false;
+  prepare_orders_ = 0;
+  prepare_overdue_.reset();
   backoff_ = {};
   restarts_ = 0;
   restart_at_.reset();
@@ -171,7 +198,9 @@ void Instance::adopt(const Context& context, const model::WantedRecord& wanted) 
     if (current(wanted) != nullptr || !is_the_wanted(run, wanted)) continue;
     run.serves = wanted.generation;
     run.holds = taken_by(wanted.spec.item);
+    run.network = wanted.spec.network;
     run.standstill.doubt();
+    prepare_overdue_.reset();
     restart_at_.reset();
     problem_.reset();
     refusal_.reset();
@@ -186,10 +215,29 @@ void Instance::stop_unwanted(const Context& context, const model::WantedRecord* 
   for (auto& [id, run] : runs_) {
     const bool is_wanted =
         wanted != nullptr ? run.serves == wanted->generation : is_left_alone(run);
-    if (is_wanted) continue;
+    if (is_wanted || runs_on(run, wanted)) continue;
     if (run.phase != Run::Phase::Stopping) stop(context, run, std::nullopt);
     run.blamed_for.reset();
   }
+}
+
+bool Instance::must_prepare(const model::WantedRecord& wanted) const {
+  return !wanted.finished && !is_prepared_ && fetched_image_of(wanted.spec) != nullptr;
+}
+
+// What replaces it is not here yet. But an address that the new version does not have is no longer
+// the instance's: somebody else may get it. One that is found may have one.
+bool Instance::runs_on(const Run& run, const model::WantedRecord* wanted) const {
+  if (wanted == nullptr || !must_prepare(*wanted) || current(*wanted) != nullptr) return false;
+  const Run::Network& network = wanted->spec.network;
+  const bool loses_address = run.network ? *run.network && *run.network != network : !network;
+  return run.phase == Run::Phase::Running && !loses_address;
+}
+
+void Instance::give_up_preparing(const Context& context, const model::WantedRecord* wanted) {
+  if (wanted == nullptr) prepare_overdue_.reset();
+  if (!prepare_overdue_ || context.now < *prepare_overdue_) return;
+  not_prepared(context, {"", "nobody has said how it went"});
 }
 
 void Instance::stop(const Context& context, Run& run, std::optional<Cause> blamed_for) {
@@ -211,7 +259,7 @@ void Instance::do_overdue(const Context& context, const model::WantedRecord* wan
       context.note(key_, "stop of run " + to_text(run.id) + " was not answered");
       return stop(context, run, run.blamed_for);
     case Run::Phase::Running:
-      if (wanted != nullptr) watch(context, *wanted, run);
+      if (wanted != nullptr && run.serves == wanted->generation) watch(context, *wanted, run);
   }
 }
 
@@ -274,8 +322,20 @@ void Instance::back_off(const Context& context, const model::RestartPolicy& poli
   problem_->message += "; next try in " + agent::to_text(wait);
 }
 
+bool Instance::wants_preparing(Time now, const model::WantedRecord* wanted) const {
+  return wanted != nullptr && must_prepare(*wanted) && current(*wanted) == nullptr &&
+         !prepare_overdue_ && (!restart_at_ || *restart_at_ <= now);
+}
+
+void Instance::prepare(const Context& context, const model::WantedRecord& wanted) {
+  problem_.reset();
+  refusal_.reset();
+  prepare_overdue_ = context.now + context.config.prepare_timeout;
+  context.act(Prepare{wanted.spec, wanted.generation, ++prepare_orders_});
+}
+
 bool Instance::wants_start(Time now, const model::WantedRecord* wanted) const {
-  return wanted != nullptr && !wanted->finished && runs_.empty() &&
+  return wanted != nullptr && !wanted->finished && runs_.empty() && !must_prepare(*wanted) &&
          (!restart_at_ || *restart_at_ <= now);
 }
 
@@ -294,6 +354,7 @@ void Instance::start(const Context& context, const model::WantedRecord& wanted,
   run.version = wanted.spec.item.version;
   run.serves = wanted.generation;
   run.holds = taken_by(wanted.spec.item);
+  run.network = wanted.spec.network;
   run.overdue = context.now + start_timeout(context.config, run.type);
   context.act(Start{wanted.spec, id, state != nullptr ? std::optional(*state) : std::nullopt});
 }
@@ -319,6 +380,12 @@ const Run* Instance::current(const model::WantedRecord& wanted) const {
   return nullptr;
 }
 
+bool Instance::runs(const model::CommandNumber& generation) const {
+  return std::any_of(runs_.begin(), runs_.end(), [&](const auto& entry) {
+    return entry.second.serves == generation && entry.second.phase == Run::Phase::Running;
+  });
+}
+
 bool Instance::has_begun(const model::WantedRecord& wanted) const {
   const Run* run = current(wanted);
   return run != nullptr && run->confirmed;
@@ -333,7 +400,8 @@ bool Instance::is_leftover() const {
 std::set<std::string> Instance::held(Which which) const {
   std::set<std::string> held;
   for (const auto& [id, run] : runs_) {
-    if (which == Which::Stopping && run.phase != Run::Phase::Stopping) continue;
+    const bool is_leaving = run.phase == Run::Phase::Stopping || run.serves != generation_;
+    if (which == Which::Leaving && !is_leaving) continue;
     held.insert(run.holds.begin(), run.holds.end());
   }
   return held;
@@ -377,8 +445,18 @@ model::ReportedStatus Instance::status_of_wanted(const model::WantedRecord& want
     failed(*refusal_);
   } else if (problem_) {
     failed(*problem_);
+  } else if (prepare_overdue_) {
+    status.problem = preparing_in_words(wanted);
   }
   return status;
+}
+
+model::Problem Instance::preparing_in_words(const model::WantedRecord& wanted) const {
+  model::Problem words{"Pulling", *fetched_image_of(wanted.spec) + " is being fetched"};
+  if (!runs_.empty()) {
+    words.message += "; version " + runs_.begin()->second.version + " runs on until it is there";
+  }
+  return words;
 }
 
 model::ReportedStatus Instance::status_of_unwanted() const {
@@ -403,8 +481,9 @@ std::optional<Time> Instance::due(Time now) const {
     const auto order_due = run.standstill.due();
     if (order_due && *order_due > now) take_earlier(earliest, order_due);
   }
+  take_earlier(earliest, prepare_overdue_);
   // Past its time it waits for a runtime or for the end of another run, which wake it.
-  if (runs_.empty() && restart_at_ && *restart_at_ > now) take_earlier(earliest, restart_at_);
+  if (restart_at_ && *restart_at_ > now) take_earlier(earliest, restart_at_);
   return earliest;
 }
 

@@ -32,6 +32,8 @@ class Instance {
   // gone. What was never confirmed may still be on its way.
   void listed(const Context& context, const model::RuntimeId& runtime,
               const std::set<RunId>& listed);
+  void prepared(const Prepared& answer);
+  void prepare_failed(const Context& context, const PrepareFailed& answer);
   void started(const Context& context, const RunId& run);
   void start_failed(const Context& context, const RunId& run, const model::Problem& problem);
   void exited(const Context& context, const Exited& event);
@@ -41,7 +43,8 @@ class Instance {
   // --- Decisions. `wanted` is nullptr for an instance that shall not run.
 
   // Adopts found runs, stops those that are not wanted, and does what is overdue: repeats stops,
-  // gives up starts, checks health, pauses and resumes.
+  // gives up starts, checks health, pauses and resumes. What is to be replaced runs on, unwatched,
+  // until that has been fetched.
   void advance(const Context& context, const model::WantedRecord* wanted);
 
   // The end of the run that was wanted, if there was one since the last call.
@@ -49,6 +52,8 @@ class Instance {
   void finish(const Context& context, const Ending& ending);
   void back_off(const Context& context, const model::RestartPolicy& policy, const Ending& ending);
 
+  bool wants_preparing(Time now, const model::WantedRecord* wanted) const;
+  void prepare(const Context& context, const model::WantedRecord& wanted);
   bool wants_start(Time now, const model::WantedRecord* wanted) const;
   // `state`: what it shall go on from, if that is not what is there.
   void start(const Context& context, const model::WantedRecord& wanted,
@@ -59,12 +64,14 @@ class Instance {
 
   // --- Questions.
   bool is_running() const { return !runs_.empty(); }
+  // A run of this generation is there and shall be.
+  bool runs(const model::CommandNumber& generation) const;
   // Its runtime has said that a run of what is wanted has started.
   bool has_begun(const model::WantedRecord& wanted) const;
   // A run of an earlier life is being stopped: nobody was told yet that it is there.
   bool is_leftover() const;
-  // The shared resources that its runs hold; or only those runs that are being stopped.
-  enum class Which { All, Stopping };
+  // The shared resources that its runs hold; or only those runs that are being stopped or replaced.
+  enum class Which { All, Leaving };
   std::set<std::string> held(Which which) const;
   std::optional<model::ReportedStatus> status(const model::WantedRecord* wanted) const;
   std::optional<Time> due(Time now) const;
@@ -74,6 +81,10 @@ class Instance {
 
   Run* find(const RunId& run);
   void adopt(const Context& context, const model::WantedRecord& wanted);
+  bool must_prepare(const model::WantedRecord& wanted) const;
+  bool runs_on(const Run& run, const model::WantedRecord* wanted) const;
+  void give_up_preparing(const Context& context, const model::WantedRecord* wanted);
+  void not_prepared(const Context& context, const model::Problem& problem);
   void stop_unwanted(const Context& context, const model::WantedRecord* wanted);
   void watch(const Context& context, const model::WantedRecord& wanted, Run& run);
   void watch_health(const Context& context, const model::WantedRecord& wanted, Run& run);
@@ -86,6 +97,7 @@ class Instance {
   const Run* current(const model::WantedRecord& wanted) const;
   model::ReportedStatus status_of_wanted(const model::WantedRecord& wanted) const;
   model::ReportedStatus status_of_unwanted() const;
+  model::Problem preparing_in_words(const model::WantedRecord& wanted) const;
 
   model::InstanceKey key_;
   Runs runs_;
@@ -94,6 +106,9 @@ class Instance {
   // Of the wanted generation; all is forgotten when another one comes.
   model::CommandNumber generation_;
   std::uint32_t next_attempt_ = 0;
+  bool is_prepared_ = false;
+  std::uint32_t prepare_orders_ = 0;
+  std::optional<Time> prepare_overdue_;  // exactly while an answer is outstanding
   Backoff backoff_;
   std::uint32_t restarts_ = 0;
   std::optional<Time> restart_at_;         // exactly while waiting for a restart

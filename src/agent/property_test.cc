@@ -19,6 +19,7 @@ Config a_quick_config() {
   config.heartbeat = 20s;
   config.stop_grace = 1s;
   config.action_timeout = 10s;
+  config.prepare_timeout = 20s;
   return config;
 }
 
@@ -172,6 +173,7 @@ class History {
     if (random_.below(3) == 0) spec.paused();
     if (item == "os") spec.type(model::ItemType::Component);
     if (item == "a") spec.on(random_.below(2) == 0 ? "crun" : "wasm");
+    if (item == "a" || item == "d") spec.image("web:" + std::to_string(random_.between(1, 2)));
     if (item == "b") spec.checked_every(5s, 2);
     if (item == "c") spec.restart(model::RestartMode::OnFailure).on("wasm");
     if (item == "d") spec.restart(model::RestartMode::Never).priority(random_.between(0, 1));

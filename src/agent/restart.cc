@@ -28,6 +28,7 @@ model::Problem problem_of(const Ending& ending) {
   switch (ending.cause) {
     case Cause::Exited: return named(ending, "Exited", exit_sentence(ending));
     case Cause::Vanished: return {"Exited", "no longer listed by its runtime"};
+    case Cause::NotPrepared: return named(ending, "ImagePullFailed", "the image was not fetched");
     case Cause::StartFailed: return named(ending, "StartFailed", "start failed");
     case Cause::Unanswered:
       return {"StartFailed", with_detail("start was not answered", ending.detail)};
@@ -44,7 +45,8 @@ bool is_final(model::RestartMode mode, const Ending& ending) {
   switch (mode) {
     case model::RestartMode::Always: return false;
     case model::RestartMode::OnFailure: return is_success(ending);
-    case model::RestartMode::Never: return ending.cause != Cause::Unanswered;
+    case model::RestartMode::Never:
+      return ending.cause != Cause::Unanswered && ending.cause != Cause::NotPrepared;
   }
   return false;
 }

@@ -15,6 +15,7 @@ namespace berth::agent {
 enum class Cause {
   Exited,
   Vanished,     // its runtime no longer lists it; how it ended is not known
+  NotPrepared,  // what it needs could not be fetched, so it was not started
   StartFailed,  // the runtime said so
   Unanswered,   // the runtime did not say whether it started, so it was stopped
   Unhealthy,    // it failed its health checks, so it was stopped
@@ -35,8 +36,8 @@ model::Problem problem_of(const Ending& ending);
 // Whether the instance did what it was for.
 bool is_success(const Ending& ending);
 
-// Whether the policy says that the instance is not to run again. A start that was never answered is
-// no run, so it is always tried again.
+// Whether the policy says that the instance is not to run again. What was never started, as far as
+// anybody knows, has not run, so it is always tried again.
 bool is_final(model::RestartMode mode, const Ending& ending);
 
 // Counts the restarts in a row, to wait longer before each: the n-th waits backoff * 2^n, at most

@@ -68,13 +68,33 @@ bool Wanted::put(const model::InstanceSpec& spec, const model::CommandNumber& nu
   const auto [at, is_new] = records_.try_emplace(spec.key);
   model::WantedRecord& record = at->second;
   if (!is_new && record.spec == spec) return false;
-  if (is_new || !model::runs_the_same(record.spec, spec)) {
+  if (is_new) {
     record = {.spec = spec, .generation = number, .finished = false, .exit_code = {}};
+  } else if (!model::runs_the_same(record.spec, spec)) {
+    replace(record, spec, number);
   } else {
     record.spec = spec;
   }
   writes.push_back(WriteWanted{spec.key, record});
   return true;
+}
+
+// Of several that follow each other before any is there, the first is the one that runs.
+void Wanted::replace(model::WantedRecord& record, const model::InstanceSpec& spec,
+                     const model::CommandNumber& number) {
+  const auto former = former_.find(spec.key);
+  if (former != former_.end() && model::runs_the_same(former->second.spec, spec)) {
+    record = std::move(former_.extract(former).mapped());
+    record.spec = spec;
+    return;
+  }
+  if (former == former_.end() && !record.finished) former_.emplace(spec.key, record);
+  record = {.spec = spec, .generation = number, .finished = false, .exit_code = {}};
+}
+
+const model::WantedRecord* Wanted::former(const model::InstanceKey& key) const {
+  const auto found = former_.find(key);
+  return found == former_.end() ? nullptr : &found->second;
 }
 
 void Wanted::put(const model::NodeNetwork& network, std::vector<Write>& writes) {
@@ -85,6 +105,7 @@ void Wanted::put(const model::NodeNetwork& network, std::vector<Write>& writes) 
 
 bool Wanted::erase(const model::InstanceKey& key, std::vector<Write>& writes) {
   if (records_.erase(key) == 0) return false;
+  former_.erase(key);
   writes.push_back(WriteWanted{key, std::nullopt});
   return true;
 }

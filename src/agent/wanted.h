@@ -32,6 +32,11 @@ class Wanted {
   // The networks of the node as last told; nullopt: never.
   const std::optional<model::NodeNetwork>& network() const { return network_; }
 
+  // What an instance was to run before, until its run of that has been stopped: a command that goes
+  // back to it finds it running. nullptr: nothing, as far as this life of the agent knows.
+  const model::WantedRecord* former(const model::InstanceKey& key) const;
+  void forget_former(const model::InstanceKey& key) { former_.erase(key); }
+
   // How many instances would be wanted after the command.
   std::size_t size_after(const model::Command& command) const;
 
@@ -46,10 +51,13 @@ class Wanted {
   bool put(const model::InstanceSpec& spec, const model::CommandNumber& number,
            std::vector<Write>& writes);
   bool erase(const model::InstanceKey& key, std::vector<Write>& writes);
+  void replace(model::WantedRecord& record, const model::InstanceSpec& spec,
+               const model::CommandNumber& number);
   void put(const model::NodeNetwork& network, std::vector<Write>& writes);
   std::set<model::InstanceKey> dropped_by(const model::Command& command) const;
 
   std::map<model::InstanceKey, model::WantedRecord> records_;
+  std::map<model::InstanceKey, model::WantedRecord> former_;
   std::optional<model::NodeNetwork> network_;
   model::CommandNumber acted_;
   model::CommandNumber restored_;  // what acted_ was when the agent started

@@ -274,6 +274,12 @@ runtime::ComponentConfig components(const Settings& settings, Findings& findings
   return config;
 }
 
+Result<std::int64_t> percentage(const Settings& settings, std::string_view name) {
+  const std::int64_t number = TRY(settings.number(name));
+  if (number < 0 || number > 100) return settings.wrong(name, "must be between 0 and 100");
+  return number;
+}
+
 Result<bool> has_networks(const Settings& settings) {
   const std::string& text = settings.text("network");
   if (text != "auto" && text != "off") return settings.wrong("network", "must be auto or off");
@@ -352,6 +358,9 @@ std::vector<Setting> known_settings() {
       {"sharedResources", "devices that instances share: gpu=2, can0", ""},
       {"shim", "program that watches over instances; else berth-shim beside this one", ""},
       {"images.dir", "where relative image references begin; else images in state.dir", ""},
+      {"images.unusedMax", "how much of unpacked images is kept that nothing uses or wants", "2Gi"},
+      {"images.freeMin", "percent of the file system; with less free no unused image is kept",
+       "10"},
       {"components.dir", "where rootfs, boot and firmware are; else components in state.dir", ""},
       {"components.confirm", "program, arguments, comma separated: exit 0 confirms an update", ""},
       {"components.confirmTimeout", "an update not confirmed by then is rolled back", "2m"},
@@ -426,6 +435,8 @@ Result<Config> read_config(const Settings& settings) {
   config.shim = shim.empty() ? own_directory() / "berth-shim" : fs::absolute(shim);
   const std::string& images = settings.text("images.dir");
   config.image_dir = images.empty() ? config.state_dir / "images" : fs::absolute(images);
+  config.images.unused_max = findings.value(settings.bytes("images.unusedMax"));
+  config.images.free_percent_min = findings.value(percentage(settings, "images.freeMin"));
   if (auto error = findings.error()) return *std::move(error);
   return config;
 }

@@ -54,9 +54,11 @@ struct Config {
   Duration measure_window = 60s;
   Duration disk_period = 60s;
   Duration state_period = 5s;
-  std::string why_no_quotas;  // "": the file system holds storage and state to their quotas
+  std::string why_no_quotas;      // "": the file system holds storage and state to their quotas
+  std::string why_no_cpu_limits;  // "": processes can be held to their quotas of the processor
   std::filesystem::path shim;
   std::filesystem::path image_dir;
+  runtime::ImageLimits images;
   bool stop_instances_on_exit = false;
   runtime::ComponentConfig components;
   bool has_networks = false;    // instances have them, if this machine can

@@ -91,6 +91,19 @@ TEST_F(ConfigTest, ComponentsAreOfferedWhereTheyAreConfigured) {
   EXPECT_EQ(config->components.install_timeout, 30min);
 }
 
+TEST_F(ConfigTest, WhatIsKeptOfUnusedImagesCanBeSaid) {
+  const auto usual = read({});
+  ASSERT_TRUE(usual) << usual.error().message;
+  EXPECT_EQ(usual->images.unused_max, Bytes(2LL << 30));
+  EXPECT_EQ(usual->images.free_percent_min, 10);
+  const auto said = read({"--images-unused-max", "64Mi", "--images-free-min", "25"});
+  ASSERT_TRUE(said) << said.error().message;
+  EXPECT_EQ(said->images.unused_max, Bytes(64 << 20));
+  EXPECT_EQ(said->images.free_percent_min, 25);
+  EXPECT_NE(read({"--images-free-min", "101"}).error().message.find("images.freeMin"),
+            std::string::npos);
+}
+
 TEST_F(ConfigTest, EveryWrongSettingIsNamed) {
   const auto config =
       read({"--node-name", "no spaces", "--runtimes", "docker", "--heartbeat", "0s",

@@ -69,7 +69,7 @@ Daemon::Daemon(Config config, Outside outside, Facts facts)
   performer_ = std::make_unique<Performer>(
       runtimes_, [this](const agent::CheckHealth& check) { return check_health(check); },
       outside_.erase_data, [this](agent::Event event) { tell(std::move(event)); }, worker_count(),
-      outside_.networks.get());
+      outside_.networks.get(), outside_.tidy_images);
   streams_ = std::make_unique<Streams>(StreamEnds{
       .open_log = outside_.open_log,
       .exec = [this](

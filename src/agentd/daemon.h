@@ -54,6 +54,7 @@ struct Outside {
   // What an instance has on disk; none: nothing is said of it. May take long.
   std::function<model::Footprint(const model::InstanceKey&)> count_disk = {};
   std::function<Result<void>(const model::InstanceKey&)> erase_data = {};
+  TidyImages tidy_images = {};
 };
 
 // The agent: its core, and all that it does in the world.

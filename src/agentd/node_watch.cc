@@ -47,6 +47,10 @@ std::vector<std::string> remarks_on(const Config& config) {
     remarks.push_back(fmt::format("quotas of storage and state are watched, not enforced: {}",
                                   config.why_no_quotas));
   }
+  if (!config.why_no_cpu_limits.empty()) {
+    remarks.push_back(fmt::format("quotas of the processor are not enforced for processes: {}",
+                                  config.why_no_cpu_limits));
+  }
   if (!config.why_no_networks.empty()) {
     remarks.push_back(
         fmt::format("instances have no networks of their own here: {}", config.why_no_networks));

@@ -62,6 +62,16 @@ void OrderedRuntime::list() {
   }
 }
 
+void OrderedRuntime::tell_prepared(const agent::Prepare& prepare,
+                                   const tl::expected<void, model::Problem>& outcome) {
+  const auto& [spec, generation, order] = prepare;
+  if (outcome) {
+    tell(agent::Prepared{spec.key, generation, order});
+  } else {
+    tell(agent::PrepareFailed{spec.key, generation, order, outcome.error()});
+  }
+}
+
 void OrderedRuntime::start(const agent::Start& start) {
   const std::shared_lock no_list(starting_);
   const auto started = try_start(start);

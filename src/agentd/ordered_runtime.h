@@ -38,6 +38,12 @@ class OrderedRuntime final : public runtime::RunListener {
   model::RuntimeKind kind() const { return kind_; }
 
   void list();
+  bool is_prepared(const model::InstanceSpec& spec) { return runtime_->is_prepared(spec); }
+  tl::expected<void, model::Problem> prepare(const model::InstanceSpec& spec) {
+    return runtime_->prepare(spec);
+  }
+  void tell_prepared(const agent::Prepare& prepare,
+                     const tl::expected<void, model::Problem>& outcome);
   void start(const agent::Start& start);
   void stop(const agent::Stop& stop);
   void set_pausing(const agent::SetPausing& set);

@@ -3,6 +3,7 @@
 #include <string>
 #include <variant>
 
+#include "agent/fetched_image.h"
 #include "shell/log.h"
 
 namespace berth::agentd {
@@ -13,6 +14,7 @@ using shell::LogLevel;
 // Far more than the core can want at once: it waits for answers.
 constexpr std::size_t kTasksMax = 100'000;
 constexpr std::size_t kCheckers = 2;
+constexpr std::size_t kFetchers = 3;  // more would only share the same line
 
 // The core hears nothing, and asks again after a while.
 void submit(shell::Workers& workers, const std::string& key, shell::Workers::Task task) {
@@ -23,12 +25,13 @@ void submit(shell::Workers& workers, const std::string& key, shell::Workers::Tas
 }  // namespace
 
 Performer::Performer(Runtimes& runtimes, CheckHealth check_health, EraseData erase_data, Tell tell,
-                     std::size_t threads, NetworkControl* networks)
+                     std::size_t threads, NetworkControl* networks, TidyImages tidy_images)
     : runtimes_(runtimes),
       check_health_(std::move(check_health)),
       erase_data_(std::move(erase_data)),
       tell_(std::move(tell)),
       networks_(networks),
+      tidy_images_(std::move(tidy_images)),
       threads_(threads),
       workers_(threads, kTasksMax),
       checkers_(kCheckers, kTasksMax) {}
@@ -48,6 +51,7 @@ void Performer::stop() {
   for (const RuntimeRef& runtime : runtimes_.all()) runtime->runtime().leave();
   checkers_.stop();
   workers_.stop();
+  if (fetchers_) fetchers_->stop();
   for (const auto& [id, workers] : of_runtimes_) workers->stop();
 }
 
@@ -61,6 +65,45 @@ void Performer::begin(const agent::ListRuns& list) {
   const RuntimeRef runtime = runtimes_.find(list.runtime);
   if (runtime == nullptr) return;
   submit(workers_for(*runtime), "runtime " + list.runtime.value(), [runtime] { runtime->list(); });
+}
+
+// What is there is told at once, whatever is being fetched.
+void Performer::begin(const agent::Prepare& prepare) {
+  const RuntimeRef runtime = runtimes_.find(prepare.spec.runtime);
+  if (runtime == nullptr) {
+    const model::Problem problem{"NoSuchRuntime",
+                                 "there is no runtime " + prepare.spec.runtime.value()};
+    return tell_(
+        agent::PrepareFailed{prepare.spec.key, prepare.generation, prepare.order, problem});
+  }
+  if (!fetchers_) fetchers_ = std::make_unique<shell::Workers>(kFetchers, kTasksMax);
+  submit(workers_, "prepare " + model::to_string(prepare.spec.key), [this, runtime, prepare] {
+    if (runtime->is_prepared(prepare.spec)) return runtime->tell_prepared(prepare, {});
+    fetch(runtime, prepare);
+  });
+}
+
+// All who want the same image share one pull, and what becomes of it.
+void Performer::fetch(const RuntimeRef& runtime, const agent::Prepare& prepare) {
+  const std::string* reference = agent::fetched_image_of(prepare.spec);
+  const std::string image =
+      prepare.spec.runtime.value() + " " + (reference == nullptr ? "" : *reference);
+  {
+    const std::lock_guard lock(mutex_);
+    std::vector<agent::Prepare>& waiting = fetching_[image];
+    waiting.push_back(prepare);
+    if (waiting.size() > 1) return;
+  }
+  const bool taken = fetchers_->submit(image, [this, runtime, image, spec = prepare.spec] {
+    const auto outcome = runtime->prepare(spec);
+    for (const agent::Prepare& one : take_waiting_for(image)) runtime->tell_prepared(one, outcome);
+  });
+  if (!taken) take_waiting_for(image);
+}
+
+std::vector<agent::Prepare> Performer::take_waiting_for(const std::string& image) {
+  const std::lock_guard lock(mutex_);
+  return std::move(fetching_.extract(image).mapped());
 }
 
 void Performer::begin(const agent::Start& start) {
@@ -140,6 +183,11 @@ void Performer::begin(const agent::EraseData& erase) {
     const Result<void> erased = erase_data_(erase.key);
     tell_(agent::DataErased{erase.key, erased ? "" : erased.error().message});
   });
+}
+
+void Performer::begin(const agent::TidyImages& tidy) {
+  if (!tidy_images_) return;
+  submit(workers_, "images", [this, tidy] { tidy_images_(tidy.wanted); });
 }
 
 }  // namespace berth::agentd

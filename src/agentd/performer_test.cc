@@ -2,7 +2,12 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
+#include <condition_variable>
 #include <future>
+#include <mutex>
+#include <set>
+#include <string>
 
 #include "agentd/testing/fakes.h"
 
@@ -64,6 +69,95 @@ TEST(Performer, NothingWaitsForAComponentThatIsBeingInstalledNotEvenTheEndOfTheA
   performer.perform(agent::Start{a_spec("web"), {}});
   EXPECT_TRUE(machine.wait([&] { return machine.running() == 1; }));
   performer.stop();
+}
+
+// An image takes until the agent leaves, or it is let go.
+class SlowImages final : public runtime::Runtime {
+ public:
+  model::Runtime describe() const override {
+    model::Runtime runtime;
+    runtime.id = model::RuntimeId("runc");
+    runtime.type = model::RuntimeType::Runc;
+    return runtime;
+  }
+  runtime::ProbeResult probe(Duration) override { return {}; }
+  Result<std::vector<model::FoundRun>> list() override { return std::vector<model::FoundRun>{}; }
+  bool is_prepared(const model::InstanceSpec& spec) override {
+    return spec.key.item.value() == "there";
+  }
+  tl::expected<void, model::Problem> prepare(const model::InstanceSpec&) override {
+    ++pulls;
+    left_.wait();
+    return tl::unexpected(model::Problem{"ImagePullFailed", "the agent has left"});
+  }
+  tl::expected<void, model::Problem> start(const model::InstanceSpec&,
+                                           const model::RunId&) override {
+    return {};
+  }
+  void leave() override { leaving_.set_value(); }
+  void stop(const model::InstanceKey&, const model::RunId&, Duration) override {}
+  Result<void> pause(const model::InstanceKey&) override { return {}; }
+  Result<void> resume(const model::InstanceKey&) override { return {}; }
+  std::map<model::InstanceKey, runtime::Consumption> measure() override { return {}; }
+  Result<std::unique_ptr<runtime::ExecSession>> exec(const model::InstanceKey&,
+                                                     const runtime::ExecRequest&,
+                                                     runtime::ExecListener) override {
+    return not_found("nothing runs");
+  }
+
+  static inline std::atomic<int> pulls = 0;
+
+ private:
+  std::promise<void> leaving_;
+  std::shared_future<void> left_ = leaving_.get_future().share();
+};
+
+agent::Prepare prepare(const std::string& item, const std::string& image) {
+  model::InstanceSpec spec = a_spec(item);
+  spec.runtime = model::RuntimeId("runc");
+  spec.item.images = {{{}, {}, model::OciImage{image}}};
+  return {spec, {1, 1}, 1};
+}
+
+TEST(Performer, NothingWaitsForImagesAndWhoWantTheSameOneShareOnePull) {
+  std::mutex mutex;
+  std::condition_variable changed;
+  std::multiset<std::string> answers;
+  const Tell note = [&](const agent::Event& event) {
+    const std::lock_guard lock(mutex);
+    if (const auto* there = std::get_if<agent::Prepared>(&event)) {
+      answers.insert(there->key.item.value());
+    } else if (const auto* failed = std::get_if<agent::PrepareFailed>(&event)) {
+      answers.insert("not " + failed->key.item.value());
+    } else if (const auto* started = std::get_if<agent::Started>(&event)) {
+      answers.insert("started " + started->key.item.value());
+    }
+    changed.notify_all();
+  };
+  const auto has = [&](const std::string& answer) {
+    std::unique_lock lock(mutex);
+    return changed.wait_for(lock, testing::kPatience, [&] { return answers.contains(answer); });
+  };
+  Runtimes runtimes;
+  runtimes.offer({{.name = "runc", .type = model::RuntimeType::Runc}}, [&](const RuntimeConfig&) {
+    const MakeRuntime make = [](runtime::RunListener&) { return std::make_unique<SlowImages>(); };
+    return std::make_shared<OrderedRuntime>(make, note);
+  });
+  const CheckHealth no_checks = [](const agent::CheckHealth&) { return agent::HealthChecked{}; };
+  const EraseData nothing_to_erase = [](const model::InstanceKey&) { return Result<void>{}; };
+  Performer performer(runtimes, no_checks, nothing_to_erase, note, 1);
+  for (const char* image : {"one", "two", "three", "four"}) {
+    performer.perform(prepare(std::string("of-") + image, image));
+    performer.perform(prepare(std::string("also-of-") + image, image));
+  }
+  performer.perform(prepare("there", "five"));
+  EXPECT_TRUE(has("there"));
+  performer.perform(agent::Start{prepare("there", "five").spec, {}});
+  EXPECT_TRUE(has("started there"));
+  performer.stop();
+  EXPECT_TRUE(has("not of-one"));
+  EXPECT_TRUE(has("not also-of-one"));
+  EXPECT_LE(SlowImages::pulls, 4);
 }
 
 }  // namespace

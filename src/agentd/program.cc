@@ -18,6 +18,7 @@
 #include "agentd/machine.h"
 #include "agentd/real_outside.h"
 #include "runtime/component/crash_points.h"
+#include "runtime/container/cgroup.h"
 #include "runtime/disk_quota.h"
 #include "shell/log.h"
 #include "shell/signals.h"
@@ -117,6 +118,7 @@ Result<void> take_stock(Config& config, store::Store& store) {
     shell::log(shell::LogLevel::Info, "quotas of storage and state are watched, not enforced",
                {{"why", config.why_no_quotas}});
   }
+  config.why_no_cpu_limits = runtime::why_no_cpu_limits(config.node);
   return {};
 }
 

@@ -6,6 +6,7 @@
 
 #include "agentd/state_keeper.h"
 #include "link/agent_end.h"
+#include "runtime/container/unused_images.h"
 #include "runtime/directory_tree.h"
 #include "runtime/health_check.h"
 #include "runtime/instance_directories.h"
@@ -72,8 +73,10 @@ runtime::MachineConfig machine_of(const Config& config) {
           .dmips_per_core = config.dmips_per_core,
           .image_dir = config.image_dir,
           .logs = {},
+          .images = config.images,
           .components = config.components,
-          .has_quotas = config.why_no_quotas.empty()};
+          .has_quotas = config.why_no_quotas.empty(),
+          .has_cpu_limits = config.why_no_cpu_limits.empty()};
 }
 
 StateEnds states_on(const runtime::MachineConfig& machine) {
@@ -90,6 +93,13 @@ model::Footprint count_disk(const std::filesystem::path& state_dir, const model:
   return {.storage = size_of(runtime::storage_directory(state_dir, key)),
           .state = size_of(runtime::state_directory(state_dir, key)),
           .traffic = {}};
+}
+
+void tidy_images(const runtime::MachineConfig& machine, const std::set<std::string>& wanted) {
+  for (const runtime::RemovedImage& image : runtime::remove_unused_images(machine, wanted)) {
+    shell::log(shell::LogLevel::Info, "an image that nothing uses was removed",
+               {{"digest", image.digest}, {"bytes", std::to_string(image.size.count())}});
+  }
 }
 
 auto runtime_maker(const Config& config, runtime::InstanceNetworks* networks) {
@@ -169,7 +179,9 @@ Outside real_outside(Config& config, store::Store& store,
       .erase_data =
           [state_dir = config.state_dir](const model::InstanceKey& key) {
             return runtime::erase_instance_directories(state_dir, key);
-          }};
+          },
+      .tidy_images = [machine = machine_of(config)](
+                         const std::set<std::string>& wanted) { tidy_images(machine, wanted); }};
   if (networks) {
     outside.networks = networks;
     outside.address = [networks] { return std::optional(networks->host().address()); };

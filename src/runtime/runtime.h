@@ -86,6 +86,19 @@ class Runtime {
   // caller.
   virtual Result<std::vector<model::FoundRun>> list() = 0;
 
+  // Whether all that the instance is made of is on this machine. Looks, and waits for nobody.
+  virtual bool is_prepared(const model::InstanceSpec& spec) {
+    static_cast<void>(spec);
+    return true;
+  }
+
+  // Brings it here, if there is anything to fetch, which may take minutes. May be called for an
+  // instance that runs, and beside all other calls.
+  virtual tl::expected<void, model::Problem> prepare(const model::InstanceSpec& spec) {
+    static_cast<void>(spec);
+    return {};
+  }
+
   // Returns when it runs; its program may end right after. The problem's reason is a token.
   virtual tl::expected<void, model::Problem> start(const model::InstanceSpec& spec,
                                                    const model::RunId& run) = 0;
@@ -107,7 +120,7 @@ class Runtime {
   virtual Result<void> pause(const model::InstanceKey& key) = 0;
   virtual Result<void> resume(const model::InstanceKey& key) = 0;
 
-  // The agent is about to end: starts and probes that take long give up. What runs goes on.
+  // The agent is about to end: what takes long gives up, starts and probes too. What runs goes on.
   virtual void leave() {}
 
   virtual std::map<model::InstanceKey, Consumption> measure() = 0;

@@ -32,6 +32,13 @@ struct ComponentConfig {
   Duration install_timeout = 30min;  // of each step of an installation
 };
 
+// What is kept of images that nothing uses or wants; the rest goes, the longest unused first.
+struct ImageLimits {
+  Bytes unused_max = Bytes(std::int64_t{2} << 30);
+  std::int64_t free_percent_min = 10;  // of the file system: with less free, nothing unused is kept
+  Duration spared = 10min;             // one that was used so recently is about to be used again
+};
+
 struct MachineConfig {
   // Below it: runs/ logs/ storage/ state/ images/ oci/. It is made if it is not there; instances
   // run as users of their own must be able to pass through it (mode 0711).
@@ -41,9 +48,11 @@ struct MachineConfig {
   std::int64_t dmips_per_core = 10'000;  // what a whole core is, for limits on the processor
   std::filesystem::path image_dir;       // where relative references to OCI layouts begin
   LogLimits logs;
+  ImageLimits images = {};
   ComponentConfig components;
   InstanceNetworks* networks = nullptr;  // none: no instance can have a network of its own
   bool has_quotas = false;               // the file system holds storage and state to their quotas
+  bool has_cpu_limits = false;           // processes can be held to their quotas of the processor
 };
 
 // The program that runs virtual machines, if none is configured.

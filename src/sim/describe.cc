@@ -125,6 +125,13 @@ struct AgentEvent {
     }
     return fmt::format("listed {}{}", e.runtime.value(), runs);
   }
+  std::string operator()(const agent::Prepared& e) const {
+    return fmt::format("prepared {}#{}.{}", to_string(e.key), text(e.generation), e.order);
+  }
+  std::string operator()(const agent::PrepareFailed& e) const {
+    return fmt::format("prepare failed {}#{}.{} {}", to_string(e.key), text(e.generation), e.order,
+                       e.problem.reason);
+  }
   std::string operator()(const agent::Started& e) const {
     return fmt::format("started {}#{}", to_string(e.key), text(e.run));
   }
@@ -156,6 +163,10 @@ struct ActionText {
   std::string operator()(const agent::ListRuns& a) const {
     return fmt::format("list {}", a.runtime.value());
   }
+  std::string operator()(const agent::Prepare& a) const {
+    return fmt::format("prepare {}@{} #{}.{}", to_string(a.spec.key), a.spec.item.version,
+                       text(a.generation), a.order);
+  }
   std::string operator()(const agent::Start& a) const {
     return fmt::format("start {}@{} on {} #{}", to_string(a.spec.key), a.spec.item.version,
                        a.spec.runtime.value(), text(a.run));
@@ -176,6 +187,9 @@ struct ActionText {
   }
   std::string operator()(const agent::EraseData& a) const {
     return fmt::format("erase {}", to_string(a.key));
+  }
+  std::string operator()(const agent::TidyImages& a) const {
+    return fmt::format("tidy images but {}", a.wanted.size());
   }
 };
 

@@ -17,6 +17,7 @@ constexpr std::int32_t kVanished = 137;
 const model::RuntimeId* runtime_of(const agent::Action& action) {
   struct Visitor {
     const model::RuntimeId* operator()(const agent::ListRuns& list) const { return &list.runtime; }
+    const model::RuntimeId* operator()(const agent::Prepare&) const { return nullptr; }
     const model::RuntimeId* operator()(const agent::Start& start) const {
       return &start.spec.runtime;
     }
@@ -27,6 +28,7 @@ const model::RuntimeId* runtime_of(const agent::Action& action) {
     const model::RuntimeId* operator()(const agent::SetPausing& set) const { return &set.runtime; }
     const model::RuntimeId* operator()(const agent::ApplyNetwork&) const { return nullptr; }
     const model::RuntimeId* operator()(const agent::EraseData&) const { return nullptr; }
+    const model::RuntimeId* operator()(const agent::TidyImages&) const { return nullptr; }
   };
   return std::visit(Visitor{}, action);
 }
@@ -123,6 +125,27 @@ void Machine::carry_out_one(const agent::ListRuns& list) {
       listed.runs.push_back({key.first, key.second, run.spec.item.type, run.spec.item.version});
     }
     tell_(listed);  // once: a list is true when it is made, and not later
+  });
+}
+
+void Machine::carry_out_one(const agent::Prepare& prepare) {
+  const model::ItemKey image = key_of(prepare.spec.item);
+  Duration takes = draw(random_, 1ms, 20ms);
+  bool fails = false;
+  if (!images_.contains(image)) {
+    takes = draw(random_, 20ms, 900ms);
+    if (random_.chance_ppm(moods_.slow_start)) takes = draw(random_, 1s, 90s);
+    fails = random_.chance_ppm(moods_.failed_start);
+  }
+  answer(takes, [this, image, prepare, fails](bool asker_lives) {
+    if (!fails) images_.insert(image);
+    if (!asker_lives) return;
+    const auto& [spec, generation, order] = prepare;
+    if (fails) {
+      tell(agent::PrepareFailed{spec.key, generation, order, {"ImagePullFailed", "drawn to fail"}});
+    } else {
+      tell(agent::Prepared{spec.key, generation, order});
+    }
   });
 }
 

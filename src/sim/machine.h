@@ -91,12 +91,14 @@ class Machine {
 
   void carry_out(const agent::Action& action);
   void carry_out_one(const agent::ListRuns& list);
+  void carry_out_one(const agent::Prepare& prepare);
   void carry_out_one(const agent::Start& start);
   void carry_out_one(const agent::Stop& stop);
   void carry_out_one(const agent::CheckHealth& check);
   void carry_out_one(const agent::SetPausing& set);
   void carry_out_one(const agent::ApplyNetwork& apply);
   void carry_out_one(const agent::EraseData& erase);
+  void carry_out_one(const agent::TidyImages&) {}
   void end_hang(const model::RuntimeId& runtime, std::uint64_t id);
   void started(const RunKey& key, Run& run);
   void start_failed(const RunKey& key, model::Problem problem);
@@ -123,6 +125,7 @@ class Machine {
   std::set<RunKey> lies_;  // said to run
   // The disk, which survives everything: each instance counts in its state.
   std::map<model::InstanceKey, std::uint64_t> counts_;
+  std::set<model::ItemKey> images_;
   std::map<model::InstanceKey, std::uint64_t> taken_;  // the generation that was taken last
   bool is_counting_ = true;
   std::map<model::RuntimeId, Hang> hangs_;

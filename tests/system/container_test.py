@@ -5,6 +5,7 @@ import os
 import shutil
 import socket
 import subprocess
+import time
 import unittest
 
 from harness import IS_ROOT, SystemTest, deployment, item, main, wait_until
@@ -90,6 +91,51 @@ class Containers(SystemTest):
         self.unit.agents["n1"].stop()
         self.start_agent(wrapper=["env", f"HOME={self.unit.directory}/home"])
         return address
+
+    def start_slow_registry(self):
+        """Brings the same image under any name: those of slow/... not before there is a file `go`."""
+        programs = self.unit.directory / "programs"
+        programs.mkdir()
+        skopeo = programs / "skopeo"
+        skopeo.write_text(f"""#!/bin/sh
+case $3 in docker://slow/*) while [ ! -e {programs}/go ]; do sleep 0.1; done;; esac
+exec {shutil.which("skopeo")} copy --quiet oci:{self.unit.images}/busybox:1 "$4"
+""")
+        skopeo.chmod(0o755)
+        self.unit.agents["n1"].stop()
+        self.start_agent(wrapper=["env", f"PATH={programs}:{os.environ['PATH']}"])
+        return programs
+
+    @staticmethod
+    def sleeper(name, version, image):
+        return item(name, version=version, images=[{**IMAGE[0], "oci": f"docker://{image}"}], args=["sleep", "100000"])
+
+    def status_of(self, name):
+        return next(found for found in self.unit.instances() if found["item"] == name)
+
+    def test_nothing_is_stopped_or_kept_waiting_for_an_image_that_is_slow_to_come(self):
+        registry = self.start_slow_registry()
+        self.apply(self.sleeper("web", "1", "quick/web:1"), deployment("d", {"item": "web"}))
+        first = self.shims()
+        self.unit.berth("apply", "--no-wait", "-f", self.write(
+            "slow.yaml", self.sleeper("web", "2", "slow/web:2"), deployment("d", {"item": "web", "version": "2"})))
+        wait_until(lambda: self.status_of("web").get("reason") == "Pulling", "the pull")
+        self.assertIn("version 1 runs on", self.status_of("web")["message"])
+        self.apply(self.sleeper("other", "1", "quick/other:1"), deployment("e", {"item": "other"}))
+        self.assertEqual(self.status_of("other")["state"], "Active")
+        self.assertTrue(set(first) <= set(self.shims()))
+        (registry / "go").write_text("")
+        wait_until(lambda: (self.status_of("web")["version"], self.status_of("web")["state"]) == ("2", "Active"),
+                   "version 2")
+
+    def test_an_agent_that_is_stopped_does_not_wait_for_an_image(self):
+        self.start_slow_registry()
+        self.unit.berth("apply", "--no-wait", "-f", self.write(
+            "slow.yaml", self.sleeper("web", "1", "slow/web:1"), deployment("d", {"item": "web"})))
+        wait_until(lambda: self.unit.instances() and self.status_of("web").get("reason") == "Pulling", "the pull")
+        began = time.monotonic()
+        self.unit.agents["n1"].stop()
+        self.assertLess(time.monotonic() - began, 20)
 
     def test_a_runtime_that_does_not_work_here_says_why(self):
         runtimes = {runtime["name"]: runtime for runtime in self.node("n1")["runtimes"]}

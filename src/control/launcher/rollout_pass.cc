@@ -172,6 +172,13 @@ class Look {
                           .restarts = status == nullptr ? 0 : status->restarts,
                           .active_since = {}});
     Trial& trial = entry->second;
+    // The time does not count that its image takes to get there.
+    const bool is_fetched = status != nullptr && status->problem.reason == "Pulling";
+    if (is_fetched) {
+      trial.deadline = kNever;
+    } else if (trial.deadline == kNever) {
+      trial.deadline = context_.now + context_.config.rollout_timeout;
+    }
     // A runtime that is not ready says nothing about the version.
     if (status == nullptr || status->problem.reason == "RuntimeNotReady") return wait(trial);
     if (status->state == InstanceState::Failed) return fail(status->problem);

@@ -56,6 +56,19 @@ TEST_F(Rollouts, TakeNoLongerThanTheStartsOfTheInstances) {
   EXPECT_TRUE(driver.noted(NoteKind::RolloutDone, "request/web/default"));
 }
 
+TEST_F(Rollouts, TheTimeThatAnImageTakesToGetThereDoesNotCount) {
+  agent().starts_slowly = true;
+  update();
+  driver.set("n1", web(0), InstanceState::Activating, {"Pulling", "it is being fetched"});
+  driver.advance(10min);
+  EXPECT_EQ(versions(), "211");
+  driver.set("n1", web(0), InstanceState::Activating);
+  driver.advance(299s);
+  EXPECT_EQ(versions(), "211");
+  driver.advance(2s);
+  EXPECT_EQ(versions(), "111");
+}
+
 TEST_F(Rollouts, AFailureTakesTheWholeRequestBackAndIsReported) {
   agent().starts_slowly = true;
   const CallId call = update();

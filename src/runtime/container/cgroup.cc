@@ -169,6 +169,25 @@ Result<std::vector<std::string>> make_cgroup(const std::string& cgroup,
   return is_unified() ? make_in_v2(cgroup, limits) : make_in_v1(cgroup, limits);
 }
 
+Result<void> limit_run(const std::string& agent, const model::InstanceKey& key,
+                       const model::RunId& run, const ContainerLimits& limits,
+                       shim::Launch& launch) {
+  const std::string cgroup =
+      fmt::format("{}/{}.{}", cgroup_of_agent(agent), file_name_of(key), file_name_of(run));
+  launch.cgroup_files = TRY(make_cgroup(cgroup, limits));
+  launch.oom_files = oom_files_of(cgroup);
+  return {};
+}
+
+std::string why_no_cpu_limits(const std::string& agent) {
+  if (std::string why = why_no_cgroups(); !why.empty()) return why;
+  const std::string cgroup = cgroup_of_agent(agent) + "/probe";
+  const auto made = make_cgroup(cgroup, {.memory_bytes = {}, .cpu_quota_us = kPeriodUs});
+  remove_cgroup(cgroup);
+  remove_cgroup(cgroup_of_agent(agent));  // if nothing runs
+  return made ? "" : made.error().message;
+}
+
 std::string cgroup_of_agent(const std::string& agent) { return "/berth/" + file_name_of(agent); }
 
 std::vector<std::string> oom_files_of(const std::string& cgroup) {

@@ -7,6 +7,7 @@
 #include "base/result.h"
 #include "runtime/container/bundle.h"
 #include "runtime/runtime.h"
+#include "runtime/shim/launch.h"
 
 // Control groups, of both versions: a machine has one or the other, or a mixture.
 namespace berth::runtime {
@@ -24,6 +25,15 @@ std::optional<Consumption> consumption_of(const std::string& cgroup);
 // "cgroup.procs" files, one for each controller that is needed: who writes itself there is in it.
 Result<std::vector<std::string>> make_cgroup(const std::string& cgroup,
                                              const ContainerLimits& limits);
+
+// Puts a run that no OCI runtime looks after into a group of its own.
+Result<void> limit_run(const std::string& agent, const model::InstanceKey& key,
+                       const model::RunId& run, const ContainerLimits& limits,
+                       shim::Launch& launch);
+
+// Why runs cannot be held to shares of the processor here; "" if they can. Makes a group and
+// removes it.
+std::string why_no_cpu_limits(const std::string& agent);
 
 // Removes a group that is empty.
 void remove_cgroup(const std::string& cgroup);

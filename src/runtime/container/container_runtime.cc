@@ -104,7 +104,10 @@ ContainerRuntime::ContainerRuntime(MachineConfig config, const RuntimeSpec& spec
                  .ready = model::Readiness::Unknown,
                  .message = "not probed yet"},
       program_(spec.program.empty() ? std::string(model::to_string(spec.type)) : spec.program),
-      images_({config_.state_dir / "images", config_.image_dir, spec.id.value()}),
+      images_({.directory = image_directory(config_.state_dir),
+               .layout_dir = config_.image_dir,
+               .owner = spec.id.value(),
+               .interrupt = leaving_.fd()}),
       supervisor_({spec, config_.state_dir, config_.shim}, listener) {}
 
 ContainerRuntime::~ContainerRuntime() {
@@ -192,17 +195,30 @@ std::filesystem::path ContainerRuntime::probe_bundle() const {
 
 // --- Runs ----------------------------------------------------------------------------------------
 
+bool ContainerRuntime::is_prepared(const model::InstanceSpec& spec) {
+  const model::OciImage* image = image_of(spec);
+  return image == nullptr || images_.find(image->reference);
+}
+
+Started<void> ContainerRuntime::prepare(const model::InstanceSpec& spec) {
+  const model::OciImage* image = image_of(spec);
+  if (image == nullptr) return {};
+  const auto fetched = images_.get(image->reference);
+  if (!fetched) return tl::unexpected(fetched.error());
+  return {};
+}
+
 Started<void> ContainerRuntime::start(const model::InstanceSpec& spec, const model::RunId& run) {
   auto started = supervisor_.start(
       {spec.key, run, spec.item.type, spec.item.version},
-      [&](const RunDirectory& directory) { return prepare(spec, run, directory); });
+      [&](const RunDirectory& directory) { return make_launch(spec, run, directory); });
   if (!started && config_.networks != nullptr) config_.networks->release(spec.key);
   return started;
 }
 
-Started<shim::Launch> ContainerRuntime::prepare(const model::InstanceSpec& spec,
-                                                const model::RunId& run,
-                                                const RunDirectory& directory) {
+Started<shim::Launch> ContainerRuntime::make_launch(const model::InstanceSpec& spec,
+                                                    const model::RunId& run,
+                                                    const RunDirectory& directory) {
   const model::OciImage* reference = image_of(spec);
   if (reference == nullptr) return problem("ImageInvalid", "the image is no OCI image");
   const std::string program = find_program(program_);

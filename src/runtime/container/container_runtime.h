@@ -29,6 +29,8 @@ class ContainerRuntime final : public Runtime {
   ProbeResult probe(Duration deadline) override;
   void leave() override { leaving_.raise(); }
   Result<std::vector<model::FoundRun>> list() override { return supervisor_.list(); }
+  bool is_prepared(const model::InstanceSpec& spec) override;
+  tl::expected<void, model::Problem> prepare(const model::InstanceSpec& spec) override;
   tl::expected<void, model::Problem> start(const model::InstanceSpec& spec,
                                            const model::RunId& run) override;
   void stop(const model::InstanceKey& key, const model::RunId& run, Duration grace) override;
@@ -42,8 +44,8 @@ class ContainerRuntime final : public Runtime {
                                             ExecListener listener) override;
 
  private:
-  Started<shim::Launch> prepare(const model::InstanceSpec& spec, const model::RunId& run,
-                                const RunDirectory& directory);
+  Started<shim::Launch> make_launch(const model::InstanceSpec& spec, const model::RunId& run,
+                                    const RunDirectory& directory);
   Started<void> join_network(const model::InstanceSpec& spec, const RunDirectory& directory,
                              Container& container);
   shim::Launch launch_of(const std::string& container) const;
@@ -62,10 +64,10 @@ class ContainerRuntime final : public Runtime {
   const MachineConfig config_;
   const model::Runtime described_;
   const std::string program_;  // as it was configured
+  Interrupt leaving_;
   ImageCache images_;
   std::mutex probe_mutex_;
   Trial trial_;
-  Interrupt leaving_;
   std::atomic<std::uint64_t> next_exec_ = 0;
   Supervisor supervisor_;
 };

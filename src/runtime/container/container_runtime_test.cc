@@ -164,7 +164,8 @@ TEST_F(ContainerRuntimeTest, UnpacksAnImageOnce) {
   wait_for_exit(spec, 0);
   std::size_t count = 0;
   for (const auto& entry : std::filesystem::directory_iterator(config_.state_dir / "images")) {
-    if (entry.path().filename().string().starts_with("sha256-")) ++count;
+    const bool is_place = entry.path().filename().string().starts_with("sha256-");
+    if (is_place && entry.is_directory()) ++count;
   }
   EXPECT_EQ(count, 1U);
   const auto when = std::filesystem::last_write_time(config_.state_dir / "images");

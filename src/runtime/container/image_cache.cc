@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -11,6 +12,7 @@
 #include "codec/json_reader.h"
 #include "runtime/command.h"
 #include "runtime/container/json.h"
+#include "runtime/directory_tree.h"
 #include "runtime/platform.h"
 #include "runtime/run_directory.h"
 #include "runtime/shim/files.h"
@@ -21,6 +23,7 @@ namespace {
 constexpr std::size_t kJsonBytesMax = 4 << 20;
 constexpr Duration kPullTime = 10min;
 constexpr Duration kUnpackTime = 5min;
+constexpr TreeLimits kWholeImage{.bytes = 0, .entries = 10'000'000};
 constexpr std::string_view kRemote = "docker://";
 constexpr std::string_view kDigest = "@sha256:";
 constexpr std::string_view kTagAnnotation = "org.opencontainers.image.ref.name";
@@ -106,17 +109,6 @@ void sync(const std::filesystem::path& directory) {
   if (fd.is_open()) ::syncfs(fd.get());
 }
 
-Started<void> run_tool(const std::string& name, std::vector<std::string> arguments,
-                       Duration deadline, const std::string& reason) {
-  std::vector<std::string> argv{find_program(name)};
-  if (argv.front().empty()) return problem("RuntimeMissing", name + " is not installed");
-  for (std::string& argument : arguments) argv.push_back(std::move(argument));
-  const auto outcome = run_command(argv, deadline);
-  if (!outcome) return problem(reason, outcome.error().message);
-  if (outcome->code == 0) return {};
-  return problem(reason, fmt::format("{}: {}", name, last_words(outcome->output)));
-}
-
 // A directory that is gone in the end, whatever happens.
 class Workplace {
  public:
@@ -135,6 +127,11 @@ class Workplace {
   }
   std::filesystem::path path_;
 };
+
+// Who looks for what has long been unused goes by it.
+void mark_as_used(const std::filesystem::path& place) {
+  ::utimensat(AT_FDCWD, place.c_str(), nullptr, 0);
+}
 
 }  // namespace
 
@@ -164,6 +161,31 @@ Result<ImageReference> parse_image_reference(const std::string& reference) {
   return parsed;
 }
 
+std::filesystem::path image_directory(const std::filesystem::path& state_dir) {
+  return state_dir / "images";
+}
+
+std::filesystem::path place_of_image(const std::filesystem::path& images,
+                                     const std::string& digest) {
+  return images / ("sha256-" + digest.substr(7));
+}
+
+std::filesystem::path size_file_of_image(const std::filesystem::path& images,
+                                         const std::string& digest) {
+  return images / ("sha256-" + digest.substr(7) + ".size");
+}
+
+Bytes size_of_image(const std::filesystem::path& images, const std::string& digest) {
+  const auto file = size_file_of_image(images, digest);
+  const auto text = shim::read_file(AT_FDCWD, file.c_str(), 64);
+  const auto number = text ? shim::parse_number(*text) : std::nullopt;
+  if (number) return Bytes(static_cast<std::int64_t>(*number));
+  const Bytes size = look_at_tree(place_of_image(images, digest), kWholeImage).size;
+  static_cast<void>(
+      shim::write_file(AT_FDCWD, file.c_str(), std::to_string(size.count()), shim::Durable::No));
+  return size;
+}
+
 ImageCache::ImageCache(Config config) : config_(std::move(config)) {
   std::error_code ignored;
   std::filesystem::create_directories(config_.directory / "pulled", ignored);
@@ -171,10 +193,58 @@ ImageCache::ImageCache(Config config) : config_(std::move(config)) {
   std::filesystem::remove_all(workplace(), ignored);
 }
 
+// --- Turns ---------------------------------------------------------------------------------------
+
+ImageCache::Turn::Turn(ImageCache& cache, std::string name)
+    : cache_(cache), name_(std::move(name)) {
+  std::unique_lock lock(cache_.mutex_);
+  cache_.turn_ended_.wait(lock, [&] { return !cache_.taken_.contains(name_); });
+  cache_.taken_.insert(name_);
+}
+
+ImageCache::Turn::~Turn() {
+  const std::lock_guard lock(cache_.mutex_);
+  cache_.taken_.erase(name_);
+  cache_.turn_ended_.notify_all();
+}
+
+// --- What is there -------------------------------------------------------------------------------
+
+std::optional<std::string> ImageCache::digest_of(const std::string& reference) const {
+  const auto parsed = parse_image_reference(reference);
+  return parsed ? digest_of(*parsed) : std::nullopt;
+}
+
+std::optional<std::string> ImageCache::digest_of(const ImageReference& reference) const {
+  if (!reference.is_remote) {
+    auto manifest = find_manifest(config_.layout_dir / reference.name, reference);
+    return manifest ? std::optional(std::move(manifest->digest)) : std::nullopt;
+  }
+  auto digest = shim::read_file(AT_FDCWD, note_of(reference).c_str(), 256);
+  return digest && is_digest(*digest) ? digest : std::nullopt;
+}
+
+std::optional<UnpackedImage> ImageCache::find(const std::string& reference) const {
+  const auto parsed = parse_image_reference(reference);
+  return parsed ? find(*parsed) : std::nullopt;
+}
+
+std::optional<UnpackedImage> ImageCache::find(const ImageReference& reference) const {
+  const auto digest = digest_of(reference);
+  if (!digest) return std::nullopt;
+  mark_as_used(place_of(*digest));
+  auto image = load(place_of(*digest));
+  return image ? std::optional(*std::move(image)) : std::nullopt;
+}
+
+// --- Getting it ----------------------------------------------------------------------------------
+
 Started<UnpackedImage> ImageCache::get(const std::string& reference) {
   const auto parsed = parse_image_reference(reference);
   if (!parsed) return problem("ImageInvalid", parsed.error().message);
-  const std::lock_guard lock(mutex_);
+  if (auto image = find(*parsed)) return *std::move(image);
+  const Turn turn(*this, reference);
+  if (auto image = find(*parsed)) return *std::move(image);  // by whoever had the turn before
   return parsed->is_remote ? get_remote(*parsed) : get_local(*parsed);
 }
 
@@ -186,34 +256,39 @@ Started<UnpackedImage> ImageCache::get_local(const ImageReference& reference) {
 
 // The layout is kept until it is unpacked, and then only what its reference meant.
 Started<UnpackedImage> ImageCache::get_remote(const ImageReference& reference) {
-  const std::filesystem::path note =
-      config_.directory / "pulled" / file_name_of(std::string_view(reference.name));
-  const auto digest = shim::read_file(AT_FDCWD, note.c_str(), 256);
-  if (digest && is_digest(*digest)) {
-    auto image = load(place_of(*digest));
-    if (image) return image;
-  }
-  const Workplace place(workplace());
-  const auto layout = pull(reference);
-  if (!layout) return tl::unexpected(layout.error());
-  const auto manifest = find_manifest(*layout, {.tag = std::string(kOwnTag)});
+  const auto work = workplace() / ("pull-" + file_name_of(std::string_view(reference.name)));
+  const Workplace place(work);
+  const auto pulled = pull(reference, work / "layout");
+  if (!pulled) return tl::unexpected(pulled.error());
+  const auto manifest = find_manifest(work / "layout", {.tag = std::string(kOwnTag)});
   if (!manifest) return tl::unexpected(manifest.error());
   auto image = unpack(*manifest);
   if (image) {
-    static_cast<void>(
-        shim::write_file(AT_FDCWD, note.c_str(), manifest->digest, shim::Durable::Yes));
+    static_cast<void>(shim::write_file(AT_FDCWD, note_of(reference).c_str(), manifest->digest,
+                                       shim::Durable::Yes));
   }
   return image;
 }
 
-Started<std::filesystem::path> ImageCache::pull(const ImageReference& reference) {
-  const auto layout = workplace() / "layout";
-  const auto pulled = run_tool(
+Started<void> ImageCache::pull(const ImageReference& reference,
+                               const std::filesystem::path& layout) const {
+  return run_tool(
       "skopeo",
       {"copy", "--quiet", reference.name, fmt::format("oci:{}:{}", layout.string(), kOwnTag)},
       kPullTime, "ImagePullFailed");
-  if (!pulled) return tl::unexpected(pulled.error());
-  return layout;
+}
+
+Started<void> ImageCache::run_tool(const std::string& name, std::vector<std::string> arguments,
+                                   Duration deadline, const std::string& reason) const {
+  std::vector<std::string> argv{find_program(name)};
+  if (argv.front().empty()) return problem("RuntimeMissing", name + " is not installed");
+  for (std::string& argument : arguments) argv.push_back(std::move(argument));
+  const auto outcome = run_command(
+      argv,
+      CommandLimits{.deadline = deadline, .interrupt = config_.interrupt, .dies_with_us = true});
+  if (!outcome) return problem(reason, outcome.error().message);
+  if (outcome->code == 0) return {};
+  return problem(reason, fmt::format("{}: {}", name, last_words(outcome->output)));
 }
 
 Started<ImageCache::Manifest> ImageCache::find_manifest(const std::filesystem::path& layout,
@@ -249,10 +324,12 @@ Started<ImageCache::Manifest> ImageCache::find_manifest(const std::filesystem::p
   return manifest;
 }
 
+// Two references may mean the same.
 Started<UnpackedImage> ImageCache::unpack(const Manifest& manifest) {
+  const Turn turn(*this, manifest.digest);
   const std::filesystem::path place = place_of(manifest.digest);
   if (::access((place / "config.json").c_str(), R_OK) == 0) return load(place);
-  const std::filesystem::path work = workplace() / "unpacking";
+  const std::filesystem::path work = workplace() / ("unpack-" + manifest.digest.substr(7));
   const Workplace clean(work);
   const auto unpacked = unpack_into(manifest, work);
   if (!unpacked) return tl::unexpected(unpacked.error());
@@ -262,12 +339,15 @@ Started<UnpackedImage> ImageCache::unpack(const Manifest& manifest) {
   std::error_code error;
   std::filesystem::rename(work / "bundle", place, error);
   // Another cache may have been faster: what it has is the same.
+  static_cast<void>(size_of_image(config_.directory, manifest.digest));
+  mark_as_used(place);
   return load(place);
 }
 
 // Through a layout of our own that holds just this manifest: whatever happens to tags meanwhile, it
 // is this digest that is unpacked, and umoci checks all that it reads against it.
-Started<void> ImageCache::unpack_into(const Manifest& manifest, const std::filesystem::path& work) {
+Started<void> ImageCache::unpack_into(const Manifest& manifest,
+                                      const std::filesystem::path& work) const {
   const auto layout = work / "layout";
   std::error_code error;
   std::filesystem::create_directory(layout, error);
@@ -293,7 +373,11 @@ Started<void> ImageCache::unpack_into(const Manifest& manifest, const std::files
 }
 
 std::filesystem::path ImageCache::place_of(const std::string& digest) const {
-  return config_.directory / ("sha256-" + digest.substr(7));
+  return place_of_image(config_.directory, digest);
+}
+
+std::filesystem::path ImageCache::note_of(const ImageReference& reference) const {
+  return config_.directory / "pulled" / file_name_of(std::string_view(reference.name));
 }
 
 std::filesystem::path ImageCache::workplace() const {

@@ -8,6 +8,7 @@
 #include <cstring>
 #include <utility>
 
+#include "runtime/container/cgroup.h"
 #include "runtime/exec_session.h"
 #include "runtime/instance_directories.h"
 #include "runtime/leftovers.h"
@@ -46,6 +47,10 @@ ProcessRuntime::ProcessRuntime(MachineConfig config, model::RuntimeId id, RunLis
       supervisor_({{described_.id, model::RuntimeType::Process}, config_.state_dir, config_.shim},
                   listener) {}
 
+ProcessRuntime::~ProcessRuntime() {
+  if (config_.has_cpu_limits) remove_cgroup(cgroup_of_agent(config_.agent_id));  // if nothing runs
+}
+
 ProbeResult ProcessRuntime::probe(Duration) { return compute_result(why_no_runs(config_)); }
 
 Started<void> ProcessRuntime::start(const model::InstanceSpec& spec, const model::RunId& run) {
@@ -77,7 +82,22 @@ Started<shim::Launch> ProcessRuntime::prepare(const model::InstanceSpec& spec,
                       .log_bytes = config_.logs.bytes,
                       .log_files = config_.logs.files};
   launch.argv.insert(launch.argv.end(), spec.item.args.begin(), spec.item.args.end());
+  if (const auto limited = limit_cpu(spec, run, launch); !limited) {
+    return tl::unexpected(limited.error());
+  }
   return launch;
+}
+
+// Memory is limited for each process by itself.
+Started<void> ProcessRuntime::limit_cpu(const model::InstanceSpec& spec, const model::RunId& run,
+                                        shim::Launch& launch) const {
+  ContainerLimits limits = limits_of(spec.item, config_.dmips_per_core);
+  limits.memory_bytes.reset();
+  if (!config_.has_cpu_limits || !limits.cpu_quota_us) return {};
+  const auto limited = limit_run(config_.agent_id, spec.key, run, limits, launch);
+  if (limited) return {};
+  return tl::unexpected(model::Problem{
+      "LimitsFailed", limited.error().message + " (skipResourceLimits does without)"});
 }
 
 void ProcessRuntime::stop(const model::InstanceKey& key, const model::RunId& run, Duration grace) {

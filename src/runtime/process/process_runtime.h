@@ -11,6 +11,7 @@ namespace berth::runtime {
 class ProcessRuntime final : public Runtime {
  public:
   ProcessRuntime(MachineConfig config, model::RuntimeId id, RunListener& listener);
+  ~ProcessRuntime() override;
 
   model::Runtime describe() const override { return described_; }
   ProbeResult probe(Duration deadline) override;
@@ -29,6 +30,8 @@ class ProcessRuntime final : public Runtime {
 
  private:
   Started<shim::Launch> prepare(const model::InstanceSpec& spec, const model::RunId& run) const;
+  Started<void> limit_cpu(const model::InstanceSpec& spec, const model::RunId& run,
+                          shim::Launch& launch) const;
   Result<void> signal_group(const model::InstanceKey& key, int number);
 
   const MachineConfig config_;

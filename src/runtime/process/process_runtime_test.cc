@@ -4,8 +4,10 @@
 #include <signal.h>
 
 #include <fstream>
+#include <iterator>
 
 #include "runtime/conformance.h"
+#include "runtime/container/cgroup.h"
 #include "runtime/process/process_table.h"
 #include "runtime/run_directory.h"
 
@@ -41,6 +43,11 @@ INSTANTIATE_TEST_SUITE_P(Process, RuntimeConformance,
                              .script = script,
                              .broken = [] { return command({"/bin/no such file"}); }}),
                          testing::PrintToStringParamName());
+
+std::string text_of(const std::filesystem::path& file) {
+  std::ifstream in(file);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
 
 class ProcessRuntimeTest : public RuntimeTest {
  protected:
@@ -79,6 +86,36 @@ TEST_F(ProcessRuntimeTest, LimitsItsMemoryAndCoreDumps) {
   start(spec);
   EXPECT_EQ(wait_for_exit(spec), 0);
   EXPECT_THAT(output(spec), ElementsAre("O:65536", "O:0"));
+}
+
+TEST_F(ProcessRuntimeTest, IsHeldToItsShareOfTheProcessorWhereThatCanBe) {
+  const std::string why_not = why_no_cpu_limits(config_.agent_id);
+  if (!why_not.empty()) GTEST_SKIP() << why_not;
+  close();
+  config_.has_cpu_limits = true;
+  open(model::RuntimeType::Process);
+  auto spec = script("echo $$; exec sleep 1000");
+  spec.item.quotas.cpu = Dmips(config_.dmips_per_core / 2);
+  start(spec);
+  const auto launch = RunDirectory(run_directory(spec)).launch();
+  ASSERT_TRUE(launch);
+  ASSERT_EQ(launch->cgroup_files.size(), 1U);
+  const auto group = std::filesystem::path(launch->cgroup_files[0]).parent_path();
+  const auto program = RunDirectory(run_directory(spec)).pid(shim::kPidFile);
+  EXPECT_EQ(text_of(group / "cgroup.procs"), std::to_string(program.value()) + "\n");
+  const bool is_v2 = std::filesystem::exists(group / "cpu.max");
+  EXPECT_EQ(text_of(group / (is_v2 ? "cpu.max" : "cpu.cfs_quota_us")),
+            is_v2 ? "50000 100000\n" : "50000\n");
+  runtime().stop(spec.key, run(0), 0s);
+  EXPECT_EQ(wait_for_exit(spec), 128 + SIGTERM);
+  EXPECT_FALSE(std::filesystem::exists(group));
+}
+
+TEST_F(ProcessRuntimeTest, RunsWithoutAQuotaOfTheProcessorWhereThatCannotBeHeld) {
+  auto spec = script("exit 0");
+  spec.item.quotas.cpu = Dmips(100);
+  start(spec);
+  EXPECT_EQ(wait_for_exit(spec), 0);
 }
 
 TEST_F(ProcessRuntimeTest, AnImageThatIsNoCommandIsAProblem) {

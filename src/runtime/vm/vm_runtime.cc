@@ -267,15 +267,9 @@ Started<void> VmRuntime::limit(const model::InstanceSpec& spec, const model::Run
   ContainerLimits limits = limits_of(spec.item, config_.dmips_per_core);
   if (!is_root() || !(limits.cpu_quota_us || limits.memory_bytes)) return {};
   if (limits.memory_bytes) *limits.memory_bytes += kOverheadBytes;
-  const std::string cgroup = fmt::format("{}/{}.{}", cgroup_of_agent(config_.agent_id),
-                                         file_name_of(spec.key), file_name_of(run));
-  auto files = make_cgroup(cgroup, limits);
-  if (!files) {
-    return problem("LimitsFailed", files.error().message + " (skipResourceLimits does without)");
-  }
-  launch.cgroup_files = *std::move(files);
-  launch.oom_files = oom_files_of(cgroup);
-  return {};
+  const auto limited = limit_run(config_.agent_id, spec.key, run, limits, launch);
+  if (limited) return {};
+  return problem("LimitsFailed", limited.error().message + " (skipResourceLimits does without)");
 }
 
 void VmRuntime::stop(const model::InstanceKey& key, const model::RunId& run, Duration grace) {

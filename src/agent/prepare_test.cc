@@ -1,0 +1,250 @@
+#include <gtest/gtest.h>
+
+#include "agent/driver.h"
+
+// An image is fetched before anything is stopped for what needs it.
+namespace berth::agent {
+namespace {
+
+using model::InstanceState;
+
+const model::InstanceKey kWeb = key_of("web");
+
+SpecBuilder a_container(const std::string& version = "1") {
+  return a_spec("web").version(version).image("docker://registry/web:" + version);
+}
+
+Prepared prepared(const Driver& driver) {
+  const auto orders = driver.actions<Prepare>();
+  CHECK(orders.size() == 1, "the test expects one order to prepare");
+  return {orders[0].spec.key, orders[0].generation, orders[0].order};
+}
+
+PrepareFailed not_prepared(const Driver& driver, const model::Problem& problem) {
+  const Prepared answer = prepared(driver);
+  return {answer.key, answer.generation, answer.order, problem};
+}
+
+Driver a_driver_running_version_1(const model::InstanceSpec& spec = a_container()) {
+  Driver driver = a_driver();
+  driver.tell(a_full_command(1, {spec}));
+  driver.tell(prepared(driver));
+  driver.tell(Started{kWeb, driver.started_run()});
+  return driver;
+}
+
+TEST(Prepare, AnImageIsFetchedBeforeItsInstanceIsStarted) {
+  Driver driver = a_driver();
+  driver.tell(a_full_command(1, {a_container()}));
+  EXPECT_TRUE(driver.actions<Start>().empty());
+  EXPECT_EQ(driver.status("web").state, InstanceState::Activating);
+  EXPECT_EQ(driver.status("web").problem,
+            (model::Problem{"Pulling", "docker://registry/web:1 is being fetched"}));
+  driver.tell(prepared(driver));
+  EXPECT_EQ(driver.started_items(), std::vector<std::string>{"web"});
+  EXPECT_EQ(driver.status("web").problem, model::Problem{});
+}
+
+TEST(Prepare, WhatNeedsNoImageIsStartedAtOnce) {
+  Driver driver = a_driver();
+  driver.tell(a_full_command(1, {a_spec("web")}));
+  EXPECT_TRUE(driver.actions<Prepare>().empty());
+  EXPECT_EQ(driver.started_items(), std::vector<std::string>{"web"});
+}
+
+TEST(Prepare, AnUpdatedInstanceRunsOnUntilTheNewImageIsThere) {
+  Driver driver = a_driver_running_version_1();
+  driver.tell(a_partial_command(2, {a_container("2")}));
+  EXPECT_TRUE(driver.actions<Stop>().empty());
+  EXPECT_EQ(driver.status("web").version, "2");
+  EXPECT_EQ(driver.status("web").state, InstanceState::Activating);
+  EXPECT_EQ(driver.status("web").problem,
+            (model::Problem{
+                "Pulling",
+                "docker://registry/web:2 is being fetched; version 1 runs on until it is there"}));
+  const Prepared answer = prepared(driver);
+  driver.wait(10min);
+  EXPECT_TRUE(driver.actions<Stop>().empty());
+  driver.tell(answer);
+  ASSERT_EQ(driver.actions<Stop>().size(), 1U);
+  EXPECT_TRUE(driver.actions<Start>().empty());
+  driver.tell(Exited{kWeb, driver.actions<Stop>()[0].run, 0});
+  EXPECT_EQ(driver.started_run(), (RunId{number(2), 0}));
+}
+
+TEST(Prepare, AnImageThatCannotBeFetchedStopsNothingAndIsTriedAgain) {
+  Driver driver = a_driver_running_version_1(a_container().backoff(1s, 4s));
+  driver.tell(a_partial_command(2, {a_container("2").backoff(1s, 4s)}));
+  for (const Duration wait : {1s, 2s, 4s, 4s}) {
+    driver.tell(not_prepared(driver, {"ImagePullFailed", "no route"}));
+    EXPECT_EQ(driver.status("web").state, InstanceState::Failed);
+    EXPECT_EQ(
+        driver.status("web").problem,
+        (model::Problem{"ImagePullFailed",
+                        "the image was not fetched: no route; next try in " + to_text(wait)}));
+    EXPECT_TRUE(driver.actions<Stop>().empty());
+    driver.wait(wait - 1us);
+    EXPECT_TRUE(driver.actions<Prepare>().empty());
+    driver.wait(1us);
+    EXPECT_EQ(driver.status("web").problem.reason, "Pulling");
+  }
+  driver.tell(prepared(driver));
+  EXPECT_EQ(driver.actions<Stop>().size(), 1U);
+}
+
+TEST(Prepare, WhoGoesBackToWhatStillRunsFindsItRunning) {
+  Driver driver = a_driver_running_version_1();
+  driver.tell(a_partial_command(2, {a_container("2")}));
+  const Prepared late = prepared(driver);
+  driver.tell(a_partial_command(3, {a_container("3")}));
+  driver.tell(a_partial_command(4, {a_container("1")}));
+  EXPECT_TRUE(driver.effects().actions.empty());
+  EXPECT_EQ(driver.status("web").state, InstanceState::Active);
+  driver.tell(late);
+  EXPECT_TRUE(driver.actions<Stop>().empty());
+
+  driver.restart();
+  driver.tell(Connected{2}, a_node(), a_list("crun", {a_found("web", {number(1), 0})}));
+  EXPECT_TRUE(driver.actions<Stop>().empty());
+  EXPECT_EQ(driver.status("web").state, InstanceState::Active);
+  driver.tell(Exited{kWeb, {number(1), 0}, 1});
+  driver.wait(1min);
+  driver.tell(prepared(driver));
+  EXPECT_EQ(driver.started_run(), (RunId{number(1), 1}));
+}
+
+TEST(Prepare, WhoGoesBackToWhatHasBeenStoppedStartsItAnew) {
+  Driver driver = a_driver_running_version_1();
+  driver.tell(a_partial_command(2, {a_container("2")}));
+  driver.tell(prepared(driver));
+  driver.tell(a_partial_command(3, {a_container("1")}));
+  driver.tell(Exited{kWeb, {number(1), 0}, 0}, prepared(driver));
+  EXPECT_EQ(driver.started_run(), (RunId{number(3), 0}));
+}
+
+TEST(Prepare, AJobWhoseImageIsNotThereHasNotRun) {
+  Driver driver = a_driver();
+  driver.tell(a_full_command(1, {a_container().restart(model::RestartMode::Never)}));
+  driver.tell(not_prepared(driver, {"ImageNotFound", "no such image"}));
+  EXPECT_FALSE(driver.status("web").finished);
+  driver.wait(1min);
+  EXPECT_FALSE(driver.actions<Prepare>().empty());
+}
+
+TEST(Prepare, WhatIsNotAnsweredInItsLongTimeIsAskedForAgain) {
+  Driver driver = a_driver();
+  driver.tell(a_full_command(1, {a_container()}));
+  driver.wait(a_config().prepare_timeout - 1us);
+  EXPECT_TRUE(driver.actions<Prepare>().empty());
+  driver.wait(1us);
+  EXPECT_EQ(driver.status("web").problem.reason, "ImagePullFailed");
+  driver.wait(1min);
+  EXPECT_EQ(driver.actions<Prepare>().size(), 1U);
+}
+
+TEST(Prepare, AnAnswerForAnEarlierGenerationIsIgnored) {
+  Driver driver = a_driver_running_version_1();
+  driver.tell(a_partial_command(2, {a_container("2")}));
+  const Prepared late = prepared(driver);
+  driver.tell(a_partial_command(3, {a_container("3")}));
+  const Prepared answer = prepared(driver);
+  driver.tell(late);
+  EXPECT_TRUE(driver.actions<Stop>().empty());
+  driver.tell(answer);
+  EXPECT_EQ(driver.actions<Stop>().size(), 1U);
+}
+
+TEST(Prepare, ALateFailureOfAnEarlierTryChangesNothing) {
+  Driver driver = a_driver();
+  driver.tell(a_full_command(1, {a_container().backoff(1s, 4s)}));
+  const PrepareFailed failure = not_prepared(driver, {"ImagePullFailed", "no route"});
+  driver.tell(failure);
+  driver.wait(1s);
+  EXPECT_EQ(driver.actions<Prepare>().size(), 1U);
+  driver.tell(failure);
+  EXPECT_EQ(driver.status("web").problem.reason, "Pulling");
+}
+
+TEST(Prepare, WhatIsFetchedIsNotAskedForAgainWhenItIsRestarted) {
+  Driver driver = a_driver_running_version_1(a_container().backoff(1s, 4s));
+  driver.tell(Exited{kWeb, {number(1), 0}, 1});
+  driver.wait(1s);
+  EXPECT_TRUE(driver.actions<Prepare>().empty());
+  EXPECT_EQ(driver.started_run(), (RunId{number(1), 1}));
+}
+
+TEST(Prepare, ARunOfAnEarlierLifeRunsOnUntilTheNewImageIsThere) {
+  Driver driver = a_driver_running_version_1(a_container().networked());
+  driver.tell(a_partial_command(2, {a_container("2").networked()}));
+  driver.restart();
+  driver.tell(Connected{2}, a_node(), a_list("crun", {a_found("web", {number(1), 0})}));
+  EXPECT_TRUE(driver.actions<Stop>().empty());
+  driver.tell(prepared(driver));
+  EXPECT_EQ(driver.actions<Stop>().size(), 1U);
+}
+
+TEST(Prepare, ARunThatIsAdoptedNeedsNoImage) {
+  Driver driver = a_driver_running_version_1();
+  driver.restart();
+  driver.tell(Connected{2}, a_node(), a_list("crun", {a_found("web", {number(1), 0})}));
+  EXPECT_TRUE(driver.effects().actions.empty() || driver.actions<Prepare>().empty());
+  EXPECT_EQ(driver.status("web").state, InstanceState::Active);
+}
+
+// Whoever needs no address has given it back: somebody else may get it.
+TEST(Prepare, WhatHasAnAddressThatTheNewVersionDoesNotHaveIsStoppedAtOnce) {
+  Driver driver = a_driver_running_version_1(a_container().networked());
+  driver.tell(a_partial_command(2, {a_container("2")}));
+  EXPECT_EQ(driver.actions<Stop>().size(), 1U);
+}
+
+TEST(Prepare, WhatIsNoLongerWantedIsStoppedWhileItsImageIsFetched) {
+  Driver driver = a_driver_running_version_1();
+  driver.tell(a_partial_command(2, {a_container("2")}));
+  driver.tell(a_partial_command(3, {}, {kWeb}));
+  ASSERT_EQ(driver.actions<Stop>().size(), 1U);
+  driver.tell(Exited{kWeb, {number(1), 0}, 0});
+  EXPECT_FALSE(driver.is_shown("web"));
+  driver.wait(1h);
+  EXPECT_TRUE(driver.actions<Prepare>().empty());
+}
+
+TEST(Prepare, NothingIsFetchedForARuntimeThatIsNotReady) {
+  Driver driver = a_driver_running_version_1();
+  driver.tell(a_node({a_runtime("crun", model::Readiness::NotReady)}),
+              a_partial_command(2, {a_container("2")}));
+  EXPECT_TRUE(driver.actions<Prepare>().empty());
+  EXPECT_TRUE(driver.actions<Stop>().empty());
+  EXPECT_EQ(driver.status("web").problem.reason, "RuntimeNotReady");
+  driver.tell(a_node());
+  EXPECT_EQ(driver.actions<Prepare>().size(), 1U);
+}
+
+TEST(Prepare, WhoNeedsWhatTheOldVersionHoldsWaitsForItsEnd) {
+  Driver driver = a_driver();
+  NodeObserved node = a_node();
+  node.info.shared_resources = {{"gpu", 1}};
+  driver.tell(node, a_full_command(1, {a_container().holding("gpu")}));
+  driver.tell(prepared(driver));
+  driver.tell(Started{kWeb, driver.started_run()});
+  driver.tell(a_partial_command(2, {a_container("2"), a_spec("other").holding("gpu")}));
+  EXPECT_TRUE(driver.actions<Start>().empty());
+  driver.tell(prepared(driver));
+  EXPECT_TRUE(driver.actions<Start>().empty());
+  driver.tell(Exited{kWeb, {number(1), 0}, 0});
+  EXPECT_EQ(driver.started_items(), (std::vector<std::string>{"web", "other"}));
+}
+
+TEST(Prepare, AnOldVersionThatEndsMeanwhileIsNotStartedAgain) {
+  Driver driver = a_driver_running_version_1();
+  driver.tell(a_partial_command(2, {a_container("2")}));
+  const Prepared answer = prepared(driver);
+  driver.tell(Exited{kWeb, {number(1), 0}, 1});
+  EXPECT_TRUE(driver.actions<Start>().empty());
+  EXPECT_EQ(driver.status("web").problem.message, "docker://registry/web:2 is being fetched");
+  driver.tell(answer);
+  EXPECT_EQ(driver.started_run(), (RunId{number(2), 0}));
+}
+
+}  // namespace
+}  // namespace berth::agent
