@@ -29,7 +29,7 @@ std::vector<LoggedEvent> EventLog::add(const std::vector<control::Note>& notes,
 
 void EventLog::insert(LoggedEvent event) {
   const auto object = objects_.try_emplace(event.about).first;
-  object->second.push_back(event.number);
+  object->second.insert(object->second.end(), event.number);
   recount(object, object->second.size() - 1);
   const std::uint64_t number = event.number;
   events_.emplace_hint(events_.end(), number, std::move(event));
@@ -40,8 +40,8 @@ void EventLog::make_room() {
     const std::string_view loser =
         crowded_.empty() ? events_.begin()->second.about : crowded_.rbegin()->second;
     const auto object = objects_.find(loser);
-    const std::uint64_t number = object->second.front();
-    object->second.pop_front();
+    const std::uint64_t number = *object->second.begin();
+    object->second.erase(object->second.begin());
     recount(object, object->second.size() + 1);
     if (object->second.empty()) objects_.erase(object);
     events_.erase(number);

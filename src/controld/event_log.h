@@ -2,7 +2,6 @@
 
 #include <chrono>
 #include <cstdint>
-#include <deque>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -46,7 +45,7 @@ class EventLog {
   std::vector<LoggedEvent> list(const Selection& selection) const;
 
  private:
-  using Numbers = std::deque<std::uint64_t>;
+  using Numbers = std::set<std::uint64_t>;
   using Objects = std::map<std::string, Numbers, std::less<>>;
 
   void insert(LoggedEvent event);
@@ -56,7 +55,7 @@ class EventLog {
   const Limits limits_;
   mutable std::mutex mutex_;
   std::map<std::uint64_t, LoggedEvent> events_;
-  Objects objects_;  // the numbers of their events, oldest first
+  Objects objects_;  // the numbers of their events
   // Those with more than their share, by how many they have. The names are those in `objects_`.
   std::set<std::pair<std::size_t, std::string_view>> crowded_;
   std::uint64_t last_number_ = 0;
