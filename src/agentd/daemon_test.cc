@@ -101,6 +101,37 @@ TEST_F(DaemonTest, AFullDiskDelaysAndHurtsNothingThatRuns) {
   EXPECT_TRUE(machine_.stops().empty());
 }
 
+TEST_F(DaemonTest, AStoreThatStaysFullIsAnErrorOfTheNodeUntilItCanBeWritten) {
+  std::optional<model::Report> heard;
+  const auto says = [&](model::NodeState state, std::uint64_t acted) {
+    return [&heard, state, acted](const v1::FromAgent& message) {
+      if (!message.has_report()) return false;
+      const auto report = codec::from_wire(message.report());
+      if (report) heard = *report;
+      return report && report->node && report->node->state == state &&
+             report->acted.number == acted;
+    };
+  };
+  const RunningAgent agent(machine_, store_, &server_);
+  server_.say(a_command(1, {a_spec("web")}));
+  ASSERT_TRUE(server_.wait_for_status("web", is_active));
+  store_.is_full = true;
+  server_.say(a_command(2, {a_spec("web"), a_spec("db")}));
+  ASSERT_TRUE(server_.wait_for(says(model::NodeState::Error, 1)))
+      << "it speaks of nothing that is not durable";
+  const model::Report error = *heard;
+  EXPECT_FALSE(error.full);
+  ASSERT_FALSE(error.node->remarks.empty());
+  EXPECT_NE(error.node->remarks.back().find("store cannot be written"), std::string::npos);
+  store_.is_full = false;
+  ASSERT_TRUE(server_.wait_for(says(model::NodeState::Provisioned, 2)));
+  EXPECT_TRUE(heard->full);
+  EXPECT_GE(heard->revision, error.revision) << "else it would be taken for an old one";
+  EXPECT_TRUE(server_.wait_for_status("db", is_active));
+  EXPECT_EQ(machine_.running(), 2U);
+  EXPECT_TRUE(machine_.stops().empty());
+}
+
 TEST_F(DaemonTest, AnAgentThatEndsLeavesItsInstancesAndTheNextAdoptsThem) {
   {
     const RunningAgent agent(machine_, store_, &server_);

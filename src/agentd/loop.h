@@ -20,7 +20,8 @@ struct LoopOutlets {
 
 // The thread that owns the core: takes facts, steps, makes durable, performs, in this order and for
 // ever. While the store cannot take what was decided nothing is done, and it is tried again: what
-// runs goes on running.
+// runs goes on running. If that lasts, the node is in error: nobody can start or stop anything
+// here, and the controller is told so. When the store works again it is told everything anew.
 class Loop {
  public:
   Loop(agent::Agent core, store::Store& store, Inbox& inbox, LoopOutlets outlets);
@@ -35,6 +36,9 @@ class Loop {
   void turn(const std::vector<agent::Event>& batch);
   Commit make_durable(const std::vector<agent::Write>& writes);
   void note_connections(const std::vector<agent::Event>& batch);
+  void send(const model::Report& report);
+  void say_in_error(const Error& why);
+  void say_all_anew();
   std::optional<Time> next_turn() const;
 
   agent::Agent core_;
@@ -43,6 +47,9 @@ class Loop {
   const LoopOutlets outlets_;
   const std::optional<Duration> watchdog_;
   std::optional<std::uint64_t> connection_;
+  // The last words on this connection: number, command acted on, and the node as it was told last.
+  std::optional<model::Report> said_;
+  std::optional<Time> in_error_said_;  // last; nullopt: it is not in error
   std::optional<Time> wake_at_;
 };
 

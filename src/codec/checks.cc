@@ -39,6 +39,17 @@ void remark_what_machines_lack(const model::Item& item, std::vector<Remark>& rem
   }
 }
 
+// What is used is compared with the quota.
+void remark_alerts_without_quota(const model::Item& item, std::vector<Remark>& remarks) {
+  const auto remark = [&](bool has_alert, bool has_quota, const char* resource) {
+    if (!has_alert || has_quota) return;
+    remarks.push_back({Level::Warning, fmt::format("spec.alerts.{}", resource),
+                       fmt::format("is never raised: the item has no quota of {}", resource)});
+  };
+  remark(item.alerts.cpu.has_value(), item.quotas.cpu.has_value(), "cpu");
+  remark(item.alerts.ram.has_value(), item.quotas.ram.has_value(), "ram");
+}
+
 std::string names_of(const std::vector<model::RuntimeType>& types) {
   std::vector<std::string_view> names;
   for (const auto type : types) names.push_back(model::to_string(type));
@@ -106,6 +117,7 @@ std::vector<Remark> remarks_on(const model::Item& item) {
                                    names_of(types), names_of(runtime_types_of(image.form)))});
   }
   remark_what_machines_lack(item, remarks);
+  remark_alerts_without_quota(item, remarks);
   return remarks;
 }
 

@@ -242,6 +242,14 @@ TEST(ItemWarnings, SayWhatVirtualMachinesLack) {
               ElementsAre(::testing::HasSubstr("warning: spec.quotas.state: a virtual machine")));
 }
 
+TEST(ItemWarnings, SayThatAnAlertNeedsAQuota) {
+  const std::string head = header("Item") + "  version: 1\n  images: [{command: [x]}]\n";
+  EXPECT_THAT(
+      errors_of(head + "  quotas: {cpu: 100}\n  alerts: {cpu: {max: 90}, ram: {max: 90}}\n"),
+      ElementsAre(::testing::HasSubstr("warning: spec.alerts.ram: is never raised: the item "
+                                       "has no quota of ram")));
+}
+
 TEST(DeploymentErrors, CoverRequests) {
   EXPECT_THAT(
       errors_of(

@@ -95,6 +95,7 @@ struct Dirty {
   std::set<model::NodeId> readiness;                              // of their runtimes
   std::set<std::pair<model::NodeId, model::InstanceKey>> wanted;  // what an agent shall run
   std::set<model::InstanceKey> statuses;
+  std::set<model::InstanceKey> alerts;    // what they use, against the alerts of their items
   std::set<model::NodeId> letters;        // may need a command, though nothing of theirs changed
   std::set<model::NodeId> full_reports;   // to be asked of these
   std::set<model::NodeId> resends;        // these have not acted on what was sent
@@ -138,6 +139,8 @@ struct Context {
   std::set<std::pair<Time, model::NodeId>> load_alarms;
   Alarms<model::NodeId> readiness_alarms;
   std::set<model::NodeId> overloaded;
+  std::map<model::InstanceKey, InstanceAlerts> alerts;  // of those that are not quiet
+  Alarms<model::InstanceKey> alert_alarms;
   std::uint64_t cluster_changes = 0;  // of anything that may make another plan possible
   Rebalancing rebalancing;
   std::map<RequestKey, Rollout> rollouts;

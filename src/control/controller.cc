@@ -90,6 +90,7 @@ Effects Controller::step(Time now, std::span<const Event> batch) {
   countdown_pass(context_);
   commands_pass(context_);
   drained_pass(context_);
+  alerts_pass(context_);
   status_pass(context_);
   runs_pass(context_);
   const bool plan_later = context_.dirty.plan;  // not settled yet
@@ -107,6 +108,7 @@ std::optional<Time> Controller::next_wake() const {
   }
   if (!context_.load_alarms.empty()) wake = std::min(wake, context_.load_alarms.begin()->first);
   wake = std::min(wake, context_.readiness_alarms.next().value_or(kNever));
+  wake = std::min(wake, context_.alert_alarms.next().value_or(kNever));
   wake = std::min(wake, next_rebalance(context_));
   for (const auto& [id, drain] : context_.drains) wake = std::min(wake, drain.deadline);
   for (const auto& [key, rollout] : context_.rollouts) wake = std::min(wake, rollout.wake);

@@ -22,6 +22,8 @@ class Controller {
   const Durable& durable() const { return context_.state.durable(); }
   bool settled() const { return context_.settled; }
   const std::map<model::NodeId, ObservedNode>& nodes() const { return context_.nodes; }
+  // Of the instances that use much, or have until now.
+  const std::map<model::InstanceKey, InstanceAlerts>& alerts() const { return context_.alerts; }
   // Whether moves of a rebalance are on their way, or one that was called for waits for its turn.
   bool is_rebalancing() const {
     return context_.rebalancing.run || !context_.rebalancing.queue.empty();

@@ -37,6 +37,8 @@ std::string_view to_string(NoteKind kind) {
     case NoteKind::Erased: return "Erased";
     case NoteKind::Paused: return "Paused";
     case NoteKind::Resumed: return "Resumed";
+    case NoteKind::AlertRaised: return "AlertRaised";
+    case NoteKind::AlertEnded: return "AlertEnded";
   }
   CHECK(false, "unknown kind of note");
 }

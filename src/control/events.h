@@ -204,6 +204,8 @@ enum class NoteKind {
   Erased,
   Paused,
   Resumed,
+  AlertRaised,
+  AlertEnded,
 };
 
 std::string_view to_string(NoteKind kind);

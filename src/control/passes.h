@@ -35,6 +35,8 @@ void countdown_pass(Context& context);
 void commands_pass(Context& context);
 // Drains that are done. After all that may change what is left on a node.
 void drained_pass(Context& context);
+// How much instances use, against the alerts of their items.
+void alerts_pass(Context& context);
 // What listeners hear.
 void status_pass(Context& context);
 // Apply calls that have come to rest.

@@ -67,11 +67,12 @@ control::Config with_dates(control::Config config) {
 class Daemon::Impl {
  public:
   Impl(const DaemonConfig& config, store::SqliteStore store, control::Durable durable,
-       std::unique_ptr<ServerIdentity> identity)
+       KeptEvents events, std::unique_ptr<ServerIdentity> identity)
       : config_(config),
         store_(std::move(store)),
         identity_(std::move(identity)),
         workers_(kWorkers, kWorkWaitingMax),
+        events_({}, std::move(events)),
         streams_([this](std::uint64_t connection, v1::ToAgent message) {
           link_->send(connection, std::move(message));
         }),
@@ -233,8 +234,9 @@ Result<std::unique_ptr<Daemon>> Daemon::open(const DaemonConfig& config) {
   auto identity =
       TRY(ServerIdentity::open(config.state_directory, certificate_hosts(config.advertise),
                                system_clock::now(), config.certificates.validity));
-  auto impl =
-      std::make_unique<Impl>(config, std::move(store), std::move(durable), std::move(identity));
+  auto impl = std::make_unique<Impl>(config, std::move(store), std::move(durable),
+                                     open_events(config.state_directory / "events.db"),
+                                     std::move(identity));
   TRY(impl->start());
   return std::unique_ptr<Daemon>(new Daemon(std::move(impl)));
 }

@@ -176,6 +176,37 @@ TEST_F(DaemonTest, ADamagedStoreIsAnErrorAndLeftAsItIs) {
   EXPECT_EQ(text_of(file), std::string(10'000, 'x'));
 }
 
+TEST_F(DaemonTest, KeepsItsEventsOverARestart) {
+  const auto first_event = [this] {
+    std::string event;
+    while (event.empty()) {
+      const std::string events = get("/v1/events");
+      if (const auto begin = events.find("\"timeMs\""); begin != events.npos) {
+        event = events.substr(begin, events.find('}', begin) - begin);
+      }
+    }
+    return event;
+  };
+  std::string before;
+  {
+    const auto daemon = Daemon::open(config());
+    ASSERT_TRUE(daemon) << daemon.error().message;
+    before = first_event();
+  }
+  const auto daemon = Daemon::open(config());
+  ASSERT_TRUE(daemon) << daemon.error().message;
+  EXPECT_EQ(first_event(), before) << "of the same moment";
+}
+
+TEST_F(DaemonTest, ADamagedFileOfEventsIsSetAsideAndKeepsNobodyFromStarting) {
+  std::filesystem::create_directories(directory_ / "state");
+  const std::filesystem::path file = directory_ / "state" / "events.db";
+  std::ofstream(file) << std::string(10'000, 'x');
+  const auto daemon = Daemon::open(config());
+  ASSERT_TRUE(daemon) << daemon.error().message;
+  EXPECT_EQ(text_of(file.string() + ".damaged"), std::string(10'000, 'x'));
+}
+
 TEST_F(DaemonTest, APortThatIsTakenIsAnError) {
   const auto first = Daemon::open(config());
   ASSERT_TRUE(first);

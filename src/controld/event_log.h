@@ -2,34 +2,38 @@
 
 #include <chrono>
 #include <cstdint>
-#include <deque>
+#include <map>
+#include <memory>
 #include <mutex>
+#include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "control/events.h"
+#include "controld/event_file.h"
+#include "controld/logged_event.h"
 
 namespace berth::controld {
 
-// A note of the controller with its number and the time of day.
-struct LoggedEvent {
-  std::uint64_t number = 0;
-  std::chrono::system_clock::time_point time;
-  control::Note note;
-
-  friend bool operator==(const LoggedEvent&, const LoggedEvent&) = default;
-};
-
-// The newest events, a bounded number of them. Safe to call from any thread.
+// The newest events, a bounded number of them. If there is no room for another one, the object with
+// the most events gives its oldest, as long as it has more than its share; else the oldest of all
+// goes. So who says much pushes out only what it said itself. Safe to call from any thread.
 class EventLog {
  public:
   static constexpr std::size_t kKept = 10'000;
 
-  explicit EventLog(std::size_t kept = kKept) : kept_(kept) {}
+  struct Limits {
+    std::size_t kept = kKept;
+    std::size_t share = 32;  // of one object, which others leave alone
+  };
+  EventLog() : EventLog(Limits{}) {}
+  // Goes on from what was kept, and hands on every change to the file.
+  explicit EventLog(Limits limits, KeptEvents kept = {});
 
   // Gives the notes their numbers, in order.
-  std::vector<LoggedEvent> add(std::vector<control::Note> notes,
+  std::vector<LoggedEvent> add(const std::vector<control::Note>& notes,
                                std::chrono::system_clock::time_point now);
 
   struct Selection {
@@ -41,10 +45,21 @@ class EventLog {
   std::vector<LoggedEvent> list(const Selection& selection) const;
 
  private:
-  const std::size_t kept_;
+  using Numbers = std::set<std::uint64_t>;
+  using Objects = std::map<std::string, Numbers, std::less<>>;
+
+  void insert(LoggedEvent event);
+  void make_room();
+  void recount(Objects::iterator object, std::size_t before);
+
+  const Limits limits_;
   mutable std::mutex mutex_;
-  std::deque<LoggedEvent> events_;
+  std::map<std::uint64_t, LoggedEvent> events_;
+  Objects objects_;  // the numbers of their events
+  // Those with more than their share, by how many they have. The names are those in `objects_`.
+  std::set<std::pair<std::size_t, std::string_view>> crowded_;
   std::uint64_t last_number_ = 0;
+  std::unique_ptr<EventFile> file_;  // may be null: then events live as long as the process
 };
 
 // Whether something called `name` ("instance/web/default/0") is meant by `about`, a whole part of

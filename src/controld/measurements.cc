@@ -83,6 +83,22 @@ void add_instances(std::string& out, const Controller& controller, const Gauge& 
   }
 }
 
+void add_alerts(std::string& out, const Controller& controller) {
+  begin(out,
+        {"berth_instance_alert", "1: it uses too much of its quota, by the alerts of its item."});
+  const auto add = [&](const model::InstanceKey& key, const control::ResourceAlert& alert,
+                       std::string_view resource) {
+    if (!alert.load.is_overloaded()) return;
+    out += fmt::format(
+        "berth_instance_alert{{item=\"{}\",subject=\"{}\",index=\"{}\",resource=\"{}\"}} 1\n",
+        key.item.value(), key.subject.value(), key.index, resource);
+  };
+  for (const auto& [key, alerts] : controller.alerts()) {
+    add(key, alerts.cpu, "cpu");
+    add(key, alerts.ram, "ram");
+  }
+}
+
 void add_all_nodes(std::string& out, const Controller& controller) {
   using Value = std::optional<std::int64_t>;
   add_nodes(out, controller, {"berth_node_cpu_dmips", "Processor use of a node, averaged."},
@@ -134,6 +150,7 @@ std::string measurements_text(const Controller& controller) {
   add_all_nodes(out, controller);
   add_conditions(out, controller);
   add_runtimes(out, controller);
+  add_alerts(out, controller);
   std::size_t instances = 0;
   for (const auto& [id, node] : controller.nodes()) instances += node.reported.size();
   if (instances <= kInstancesMax) add_all_instances(out, controller);

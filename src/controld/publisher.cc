@@ -20,6 +20,7 @@ shell::LogLevel level_of(control::NoteKind kind) {
     case control::NoteKind::NodeInError:
     case control::NoteKind::NodeOverloaded:
     case control::NoteKind::NotRelieved:
+    case control::NoteKind::AlertRaised:
     case control::NoteKind::Refused: return shell::LogLevel::Warning;
     case control::NoteKind::ReportGap:
     case control::NoteKind::CommandResent: return shell::LogLevel::Debug;

@@ -168,7 +168,7 @@ void WatchHub::deliver(const Changes& changes) {
     const api::AnswerPtr answer = answer_for(event);
     for (const auto& [id, subscription] : subscriptions_) {
       const Watcher& watcher = subscription->watcher;
-      const bool wants = watcher.events && is_about(event.note.about, watcher.about);
+      const bool wants = watcher.events && is_about(event.about, watcher.about);
       if (wants) offer(*subscription, answer);
     }
   }

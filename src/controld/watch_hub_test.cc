@@ -70,10 +70,9 @@ TEST_F(WatchHubTest, AWatcherHearsOnlyWhatItAskedFor) {
   hub_.add(
       {.call = call, .about = "instance/web", .events = true},
       {.instances = {instance("web", kActive), instance("db", kActive)}, .nodes = {NodeView{}}});
-  hub_.publish(
-      {.instances = {instance("db", kActive), instance("web", kActive)},
-       .events = {{.number = 1, .note = {control::NoteKind::Placed, "instance/web/x/0", ""}},
-                  {.number = 2, .note = {control::NoteKind::Placed, "node/n1", ""}}}});
+  hub_.publish({.instances = {instance("db", kActive), instance("web", kActive)},
+                .events = {{.number = 1, .kind = "Placed", .about = "instance/web/x/0"},
+                           {.number = 2, .kind = "Placed", .about = "node/n1"}}});
   settle();
   EXPECT_EQ(read(*call), (std::vector<std::string>{"web ACTIVE", "synced", "web ACTIVE",
                                                    "event instance/web/x/0"}));

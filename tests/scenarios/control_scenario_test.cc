@@ -65,6 +65,8 @@ model::Item item_of(const Words& words) {
       item.version(value);
     } else if (name == "cpu") {
       item.cpu(number(value));
+    } else if (name == "alert") {  // the quota
+      item.cpu_alert(number(value), {.min = 50, .max = 90, .timeout = 10s});
     } else if (name == "env") {
       item.env("env", value);
     } else if (name == "shared") {
@@ -199,6 +201,7 @@ class ControlScenario {
         {"restart", [](Self self, const Step&) { self.restart(); }},
         {"agent", [](Self self, const Step& step) { self.change_agent(step.arguments); }},
         {"status", [](Self self, const Step& step) { self.set_status(step.arguments); }},
+        {"uses", [](Self self, const Step& step) { self.set_usage(step.arguments); }},
         {"gone", [](Self self, const Step& step) { self.drop(step.arguments); }},
         {"stray", [](Self self, const Step& step) { self.find(step.arguments); }},
         {"node-state", [](Self self, const Step& step) { self.set_node_state(step.arguments); }},
@@ -277,6 +280,15 @@ class ControlScenario {
     const auto state = model::from_string<model::InstanceState>(words.at(2));
     const std::string reason = words.size() > 3 ? words[3] : "";
     driver_.set(words.at(0), instance(words.at(1)), state.value(), {reason, ""});
+    show_steps();
+  }
+  // "uses n1 web/default/0 cpu=400"
+  void set_usage(const Words& words) {
+    FakeAgent& agent = driver_.agent(words.at(0));
+    model::ReportedStatus status = agent.statuses.at(instance(words.at(1)));
+    status.usage.cpu = Dmips{number(option(words.at(2)).second)};
+    agent.find(status);
+    driver_.report_changes(words[0]);
     show_steps();
   }
   void drop(const Words& words) {

@@ -78,6 +78,20 @@ class Crash(SystemTest):
         self.assertEqual(self.running_pids(), before)
         self.assert_nothing_was_started_twice(4)
 
+    def test_events_are_kept_over_a_kill_of_the_control_plane_and_their_numbers_go_on(self):
+        self.apply(item("kept"), deployment("d", {"item": "kept"}))
+        before = self.unit.ask("events")["events"]
+        self.assertIn("Placed", [event["kind"] for event in before])
+        time.sleep(2)  # the last moment may be lost
+        self.unit.control.kill()
+        self.unit.start_control()
+        self.wait_for_active(1)
+        after = self.unit.ask("events")["events"]
+        self.assertEqual(after[:len(before)], before)
+        numbers = [int(event["number"]) for event in after]
+        self.assertEqual(numbers, sorted(set(numbers)))
+        self.assertGreater(len(after), len(before))
+
     def running_pids(self):
         return sorted(pid for shim in self.shims() for pid in children_of(shim))
 

@@ -63,9 +63,15 @@ class FullDisk(SystemTest):
         self.unit.berth("apply", "--no-wait", "-f", documents)
         log = self.unit.directory / "agent-n1.log"
         wait_until(lambda: "full" in log.read_text().lower() or "space" in log.read_text().lower(), "the agent's complaint")
-        self.assertEqual([i["state"] for i in self.unit.instances() if i["item"] == "a"], ["Active"])
+        # Nobody can start or stop anything there now, and it says so; what runs is left alone.
+        wait_until(lambda: self.node("n1")["state"] == "error", "the node to say that it is in error")
+        self.assertIn("store cannot be written", " ".join(self.node("n1")["remarks"]))
+        self.assertEqual([i["state"] for i in self.unit.instances() if i["item"] == "a"], ["Failed"])
+        running = self.shims()
         filler.unlink()
         self.wait_for_active(2)
+        self.assertEqual(self.node("n1")["state"], "provisioned")
+        self.assertLess(set(running), set(self.shims()))
         self.assertEqual(sorted(self.starts().values()), [1, 1])
 
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <optional>
+#include <string>
 #include <string_view>
 
 #include "base/time.h"
@@ -43,6 +44,21 @@ struct NodeLoad {
   Time alarm = kNever;             // as set in Context::load_alarms
 
   bool is_overloaded() const { return cpu.is_overloaded() || ram.is_overloaded(); }
+};
+
+// Of an instance, against an alert of its item.
+struct ResourceAlert {
+  ResourceLoad load;
+  std::string text;  // of the last crossing
+
+  bool is_quiet() const { return load.state == LoadState::Normal; }
+};
+
+struct InstanceAlerts {
+  ResourceAlert cpu;
+  ResourceAlert ram;
+
+  bool are_quiet() const { return cpu.is_quiet() && ram.is_quiet(); }
 };
 
 }  // namespace berth::control

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "control/cluster/alarms.h"
+#include "control/cluster/alerts.h"
 #include "control/cluster/readiness.h"
 #include "control/launcher/handover.h"
 #include "control/launcher/states.h"
@@ -182,6 +183,7 @@ class Intake {
   }
 
   void take_status(const model::ReportedStatus& status) {
+    hear_usage(context_, status);
     const auto [entry, is_new] = node_.reported.try_emplace(status.key);
     if (!is_new && entry->second == status) return;
     node_.instance_usage = node_.instance_usage - entry->second.usage + status.usage;

@@ -5,9 +5,9 @@
 
 #include "base/check.h"
 #include "control/cluster/settings.h"
+#include "control/cluster/threshold.h"
 #include "control/cluster/thresholds.h"
 #include "control/passes.h"
-#include "placement/relief_text.h"
 
 namespace berth::control {
 namespace {
@@ -20,69 +20,6 @@ const model::Thresholds& thresholds_of(Context& context, const model::NodeId& id
   if (known) return *known;
   known = settings_of(context, id, node).thresholds;
   return *known;
-}
-
-// One resource of a node, and what is known of its use at this moment.
-template <class Q>
-class Judge {
- public:
-  Judge(const char* resource, ResourceLoad& load, const model::ThresholdRule& rule, Q used,
-        Q capacity)
-      : resource_(resource), load_(load), rule_(rule), used_(used), capacity_(capacity) {}
-
-  void look(Context& context, const model::NodeId& id) {
-    const Time now = context.now;
-    if (load_.state == LoadState::Normal && is_above()) become(LoadState::Above, now);
-    if (load_.state == LoadState::Above && !is_above()) become(LoadState::Normal, now);
-    if (load_.state == LoadState::Above && has_lasted(now)) {
-      become(LoadState::Overloaded, now);
-      load_.overloaded_since = now;
-      context.note(NoteKind::NodeOverloaded, id, text("above", rule_.max));
-    }
-    if (load_.state == LoadState::Overloaded && is_low()) become(LoadState::Below, now);
-    if (load_.state == LoadState::Below && !is_low()) go_back();
-    if (load_.state == LoadState::Below && has_lasted(now)) {
-      become(LoadState::Normal, now);
-      context.note(NoteKind::NodeRelieved, id, text("not above", rule_.min));
-    }
-  }
-
-  Time next_change() const {
-    const bool waits = load_.state == LoadState::Above || load_.state == LoadState::Below;
-    return waits ? load_.since + rule_.timeout : kNever;
-  }
-
- private:
-  bool is_above() const { return above_percent(used_, capacity_, rule_.max); }
-  bool is_low() const { return !above_percent(used_, capacity_, rule_.min); }
-  bool has_lasted(Time now) const { return now - load_.since >= rule_.timeout; }
-
-  void become(LoadState state, Time now) {
-    load_.state = state;
-    load_.since = now;
-  }
-  void go_back() { become(LoadState::Overloaded, load_.overloaded_since); }
-
-  std::string text(const char* relation, std::uint32_t percent) const {
-    return fmt::format("{} {}, {} {} % for {} s", resource_,
-                       placement::percent_text(used_.count(), capacity_.count()), relation, percent,
-                       std::chrono::duration_cast<std::chrono::seconds>(rule_.timeout).count());
-  }
-
-  const char* resource_;
-  ResourceLoad& load_;
-  const model::ThresholdRule& rule_;
-  const Q used_;
-  const Q capacity_;
-};
-
-// Of a node that says nothing, nothing is learnt: what had lasted is broken off.
-void break_off(ResourceLoad& load, Time now) {
-  if (load.state == LoadState::Above) load = {LoadState::Normal, now, {}};
-  if (load.state == LoadState::Below) {
-    load.state = LoadState::Overloaded;
-    load.since = load.overloaded_since;
-  }
 }
 
 // Gives when to look again.
@@ -99,9 +36,14 @@ Time look(Context& context, const model::NodeId& id, const ObservedNode& node, R
     break_off(load, context.now);
     return kNever;
   }
-  Judge<Q> judge(name, load, *rule, *node.usage.*resource, capacity);
-  judge.look(context, id);
-  return judge.next_change();
+  Threshold<Q> threshold(load, *rule, *node.usage.*resource, capacity);
+  const Crossing crossing = threshold.look(context.now);
+  if (crossing != Crossing::None) {
+    const bool is_over = crossing == Crossing::OutOfOverload;
+    context.note(is_over ? NoteKind::NodeRelieved : NoteKind::NodeOverloaded, id,
+                 fmt::format("{} {}", name, threshold.text_of(crossing, "")));
+  }
+  return threshold.next_change();
 }
 
 void set_alarm(Context& context, const model::NodeId& id, NodeLoad& load, Time at) {

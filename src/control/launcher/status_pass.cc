@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include "control/cluster/alerts.h"
 #include "control/launcher/handover.h"
 #include "control/launcher/rollouts.h"
 #include "control/launcher/status.h"
@@ -61,6 +62,8 @@ model::InstanceStatus placed_status(const Context& context, const model::Instanc
   const auto* why = rolled_back_because(context, record.key);
   if (why != nullptr && status.problem.reason.empty())
     status.problem = {"RolledBack", why->message};
+  const auto alert = alert_of(context, record.key);
+  if (alert && status.problem.reason.empty()) status.problem = *alert;
   return status;
 }
 

@@ -36,6 +36,12 @@ class ItemBuilder {
     item_.request.cpu = Dmips{dmips};
     return *this;
   }
+  // What it uses of this quota is watched.
+  ItemBuilder& cpu_alert(std::int64_t quota, const model::ThresholdRule& rule) {
+    item_.quotas.cpu = Dmips{quota};
+    item_.alerts.cpu = rule;
+    return *this;
+  }
   ItemBuilder& env(const std::string& name, const std::string& value) {
     item_.env[name] = value;
     return *this;

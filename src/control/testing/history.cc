@@ -40,6 +40,7 @@ model::Item History::an_item() {
   const std::string id = an_item_id();
   ItemBuilder item = is_component(id) ? a_component(id) : a_service(id);
   item.version(a_version()).cpu(random_.between(0, 6) * 100);
+  if (!is_component(id)) item.cpu_alert(600, {.min = 20, .max = 40, .timeout = 2s});
   if (chance(20)) item.pinned();
   if (chance(20)) item.stop_first();
   if (chance(20)) item.shared("camera");

@@ -154,9 +154,9 @@ v1::Event to_message(const LoggedEvent& event) {
   v1::Event message;
   message.set_number(event.number);
   message.set_time_ms(milliseconds(event.time));
-  message.set_kind(std::string(control::to_string(event.note.kind)));
-  message.set_about(event.note.about);
-  message.set_text(event.note.text);
+  message.set_kind(event.kind);
+  message.set_about(event.about);
+  message.set_text(event.text);
   return message;
 }
 

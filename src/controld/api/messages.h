@@ -4,7 +4,7 @@
 
 #include "berth/v1/api.pb.h"
 #include "control/events.h"
-#include "controld/event_log.h"
+#include "controld/logged_event.h"
 #include "controld/views.h"
 
 // What leaves the control plane, as messages of the API.
