@@ -111,7 +111,11 @@ class Expansion {
                     .run = &run,
                     .own_runtime = std::move(own_runtime),
                     .present = nullptr,
-                    .present_item = nullptr};
+                    .present_item = nullptr,
+                    .avoided = nullptr,
+                    .outdated = snapshot_.outdated.contains({run.item, run.subject, index})};
+    const auto avoided = snapshot_.avoided.find(request.key);
+    if (avoided != snapshot_.avoided.end()) request.avoided = &avoided->second;
     const auto present = snapshot_.present.find(request.key);
     if (present != snapshot_.present.end()) {
       request.present = &present->second;
