@@ -37,6 +37,7 @@ std::string_view to_string(NoteKind kind) {
     case NoteKind::Erased: return "Erased";
     case NoteKind::Paused: return "Paused";
     case NoteKind::Resumed: return "Resumed";
+    case NoteKind::MoveFailed: return "MoveFailed";
   }
   CHECK(false, "unknown kind of note");
 }
