@@ -38,6 +38,8 @@ const std::vector<shell::Setting> kSettings{
     {"networks.range", "what the networks of owners are cut from", "10.128.0.0/10"},
     {"networks.prefix", "the size of one: 20 is room for 4094 instances and nodes", "20"},
     {"rolloutTimeout", "a new version that is not active by then is taken back", "300s"},
+    {"componentRolloutTimeout",
+     "the same for components: longer than their installation and confirmation may take", "75m"},
     {"cacheTtl", "what is no longer asked for keeps its ids and data for so long", "720h"},
 };
 
@@ -52,6 +54,7 @@ Result<control::Config> clocks(const Settings& settings) {
   config.run_timeout = TRY(settings.duration("runTimeout"));
   config.usage_window = TRY(settings.duration("usageWindow"));
   config.rollout_timeout = TRY(settings.duration("rolloutTimeout"));
+  config.component_rollout_timeout = TRY(settings.duration("componentRolloutTimeout"));
   config.cache_ttl = TRY(settings.duration("cacheTtl"));
   return config;
 }

@@ -15,7 +15,8 @@ constexpr Duration kLeastPatience = 10s;
 }  // namespace
 
 Health::Health(const model::HealthCheck& check, Time now, First first)
-    : period_(std::max(bounded(check.period), kShortestPeriod)),
+    : check_(check),
+      period_(std::max(bounded(check.period), kShortestPeriod)),
       failures_(std::max(check.failures, 1U)),
       forgives_silence_(first == First::MayBeSlow),
       forgives_until_(now + bounded(check.start_period)),

@@ -27,6 +27,9 @@ class Health {
   // An answer nobody waits for is late or repeated, and ignored.
   void answered(Time now, bool healthy, const std::string& message);
 
+  // Whether these are the checks that are made.
+  bool follows(const model::HealthCheck& check) const { return check_ == check; }
+
   bool has_passed() const { return has_passed_; }
   bool has_failed() const { return failed_in_a_row_ >= failures_; }
   const std::string& message() const { return message_; }  // of the last failed check
@@ -39,6 +42,7 @@ class Health {
  private:
   void failed(Time now, std::string message);
 
+  model::HealthCheck check_;
   Duration period_;
   std::uint32_t failures_;
   bool forgives_silence_;

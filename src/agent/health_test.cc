@@ -177,6 +177,26 @@ TEST_F(CheckedInstance, IsRestartedIfItsChecksAreNeverAnswered) {
   EXPECT_EQ(driver.actions<Stop>().size(), 1U);
 }
 
+TEST_F(CheckedInstance, TakesAnotherCheckOverWithoutARestart) {
+  driver.tell(answer(true));
+  driver.tell(a_full_command(2, {a_spec("web").checked_every(60s, 1)}));
+  EXPECT_TRUE(driver.actions<Stop>().empty());
+  EXPECT_EQ(driver.actions<CheckHealth>().size(), 1U) << "the new one begins at once";
+  EXPECT_EQ(driver.status("web").state, InstanceState::Active);
+  driver.tell(answer(true));
+  driver.wait(60s);
+  driver.tell(answer(false));
+  EXPECT_EQ(driver.actions<Stop>().size(), 1U) << "one failure is enough now";
+}
+
+TEST_F(CheckedInstance, IsActiveWithoutARestartWhenItsCheckIsTakenAway) {
+  driver.tell(a_full_command(2, {a_spec("web")}));
+  EXPECT_TRUE(driver.actions<Stop>().empty());
+  EXPECT_EQ(driver.status("web").state, InstanceState::Active);
+  driver.wait(60s);
+  EXPECT_TRUE(driver.actions<CheckHealth>().empty());
+}
+
 TEST_F(CheckedInstance, IsNotCheckedWhileItStops) {
   driver.tell(a_full_command(2, {}));
   driver.wait(60s);

@@ -287,13 +287,17 @@ void Instance::pause_or_resume(const Context& context, const model::WantedRecord
 void Instance::watch_health(const Context& context, const model::WantedRecord& wanted, Run& run) {
   const auto& health = wanted.spec.item.health;
   if (!health) {
+    run.health.reset();
     if (!run.active_since) run.active_since = context.now;
     return;
   }
-  if (!run.health) {
-    const bool was_paused = run.active_since.has_value();
+  // Other checks than before begin when the last of those is answered.
+  const bool is_outdated =
+      run.health && !run.health->follows(*health) && !run.health->is_waiting(context.now);
+  if (!run.health || is_outdated) {
+    const bool was_active = run.active_since.has_value();  // before it was paused, or edited
     run.health.emplace(*health, context.now,
-                       was_paused ? Health::First::MayBeSlow : Health::First::Counts);
+                       was_active ? Health::First::MayBeSlow : Health::First::Counts);
   }
   check(context, wanted, run);
 }

@@ -22,8 +22,8 @@ constexpr const char* kExamples =
     "\n"
     "Ctrl-C is safe: what was accepted goes on.\n"
     "Exit codes: 0 everything is in place, 1 something failed, 2 something could not be placed,\n"
-    "3 invalid input (nothing was applied), 5 timeout, 6 cannot reach the control plane,\n"
-    "130 interrupted.";
+    "3 invalid input (nothing was applied), 5 timeout, or a node that is away still has the\n"
+    "version before, 6 cannot reach the control plane, 130 interrupted.";
 
 struct ApplyFlags {
   ConnectionFlags connection;

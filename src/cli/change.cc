@@ -34,6 +34,8 @@ class Progress {
     if (event.has_status()) return put(event.status());
     finished_ = true;
     timed_out_ = event.finished().timed_out();
+    superseded_by_ = event.finished().superseded_by();
+    incomplete_ = {event.finished().incomplete().begin(), event.finished().incomplete().end()};
     rolled_back_ = {event.finished().rolled_back().begin(), event.finished().rolled_back().end()};
     for (const v1::Instance& instance : event.finished().instances()) put(instance);
     return true;
@@ -44,6 +46,8 @@ class Progress {
   bool timed_out() const { return timed_out_; }
   const v1::Accepted& answer() const { return answer_; }
   const std::vector<v1::RolledBack>& rolled_back() const { return rolled_back_; }
+  const std::vector<v1::Incomplete>& incomplete() const { return incomplete_; }
+  std::uint64_t superseded_by() const { return superseded_by_; }
 
   std::vector<v1::Instance> rows() const {
     std::vector<v1::Instance> rows;
@@ -108,6 +112,8 @@ class Progress {
   bool finished_ = false;
   bool timed_out_ = false;
   std::vector<v1::RolledBack> rolled_back_;
+  std::vector<v1::Incomplete> incomplete_;
+  std::uint64_t superseded_by_ = 0;
 };
 
 model::Usage usage_of(const v1::Usage& usage) { return {Dmips(usage.cpu()), Bytes(usage.ram())}; }
@@ -157,6 +163,12 @@ Json rolled_back_json(const std::vector<v1::RolledBack>& all) {
 
 void print_rolled_back(const Progress& progress, Console& console) {
   for (const v1::RolledBack& one : progress.rolled_back()) {
+    if (one.from() == one.to()) {  // the same version, edited
+      console.err << printable(one.problem().message())
+                  << ". Those that have not been restarted keep running what they have; correct "
+                     "the item and apply it again.\n";
+      continue;
+    }
     const std::string who =
         one.kept_back_size() > 0
             ? counted(static_cast<std::size_t>(one.kept_back_size()), "instance")
@@ -165,6 +177,33 @@ void print_rolled_back(const Progress& progress, Console& console) {
         "{} did not come up in version {}, {} went back to {}: {}\nApply again to try once more.\n",
         printable(one.item()), printable(one.to()), who, printable(one.from()),
         printable(one.problem().message()));
+  }
+}
+
+Json incomplete_json(const std::vector<v1::Incomplete>& all) {
+  Json list = Json::array();
+  for (const v1::Incomplete& one : all) {
+    list.push_back({{"item", one.item()},
+                    {"subject", one.subject()},
+                    {"version", one.version()},
+                    {"updated", one.updated()},
+                    {"total", one.total()},
+                    {"away", std::vector<std::string>(one.away().begin(), one.away().end())}});
+  }
+  return list;
+}
+
+// "3 of 6 of web run version 2; 3 wait for node r3, which is away".
+void print_incomplete(const Progress& progress, Console& console) {
+  for (const v1::Incomplete& one : progress.incomplete()) {
+    const std::uint32_t rest = one.total() - one.updated();
+    const bool is_one = one.away_size() == 1;
+    console.err << printable(
+                       fmt::format("{} of {} of {} run version {}; {} {} for {} {}, which {} away",
+                                   one.updated(), one.total(), one.item(), one.version(), rest,
+                                   rest == 1 ? "waits" : "wait", is_one ? "node" : "nodes",
+                                   fmt::join(one.away(), ", "), is_one ? "is" : "are"))
+                << ". Nothing else is left to do; they follow by themselves.\n";
   }
 }
 
@@ -235,6 +274,8 @@ void print_end(const ChangeFlags& flags, const Progress& progress, Console& cons
                       {"refused", progress.refused()},
                       {"timedOut", progress.timed_out()},
                       {"rolledBack", rolled_back_json(progress.rolled_back())},
+                      {"incomplete", incomplete_json(progress.incomplete())},
+                      {"supersededBy", progress.superseded_by()},
                       {"instances", list},
                       {"relief", relief_json(progress.answer())}};
     console.out << (flags.output == "json" ? json_text(answer) : yaml_text(answer));
@@ -268,6 +309,12 @@ Result<ExitCode> interrupted(const Progress& progress, Console& console) {
 }
 
 ExitCode exit_code_of(const Progress& progress, Console& console) {
+  if (progress.superseded_by() > 0) {
+    console.err << fmt::format(
+        "Superseded by revision {}: somebody has asked for something else since.\n",
+        progress.superseded_by());
+    return ExitCode::OtherError;
+  }
   if (progress.refused() > 0) {
     console.err << fmt::format("{} could not be placed; berth why INSTANCE tells why.\n",
                                counted(progress.refused(), "instance"));
@@ -283,8 +330,9 @@ ExitCode exit_code_of(const Progress& progress, Console& console) {
     return ExitCode::Timeout;
   }
   print_rolled_back(progress, console);
-  if (!progress.rolled_back().empty()) return ExitCode::OtherError;
-  return progress.has_failed() ? ExitCode::OtherError : ExitCode::Done;
+  print_incomplete(progress, console);
+  if (!progress.rolled_back().empty() || progress.has_failed()) return ExitCode::OtherError;
+  return progress.incomplete().empty() ? ExitCode::Done : ExitCode::Timeout;
 }
 
 }  // namespace

@@ -94,6 +94,7 @@ Result<std::string> describe_instance(const client::Client& client, const std::s
   if (instance.unverified()) facts.add("Unverified", "its node cannot vouch for it at present");
   facts.add("Node", instance.place().node());
   facts.add("Runtime", instance.place().runtime());
+  facts.add("Moving to", instance.moving_to().node());
   facts.add("Address", instance.address());
   facts.add("Names", fmt::format("{}", fmt::join(instance.names(), ", ")));
   facts.add("Last decision", instance.decision());

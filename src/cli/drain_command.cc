@@ -2,9 +2,11 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <chrono>
 #include <memory>
 #include <ostream>
+#include <set>
 
 #include "cli/connection.h"
 #include "cli/figures.h"
@@ -32,9 +34,8 @@ constexpr const char* kExamples =
     "  berth uncordon n1                     ends the drain\n"
     "\n"
     "Ctrl-C is safe: the drain goes on.\n"
-    "Exit codes: 0 the node is empty, 4 no such node, 5 timeout, 6 cannot reach the control "
-    "plane,\n"
-    "130 interrupted.";
+    "Exit codes: 0 the node is empty, 1 it is empty, but not everything is active elsewhere,\n"
+    "4 no such node, 5 timeout, 6 cannot reach the control plane, 130 interrupted.";
 
 struct DrainFlags {
   ConnectionFlags connection;
@@ -71,11 +72,12 @@ class Drain {
     };
     const auto on_event = [&](const v1::WatchEvent&) {
       if (!mirror_.synced) return true;
+      remember_who_is_up();
       if (!console_.live) show();
-      return !is_empty();
+      return !is_done();
     };
     TRY(watch(client, mirror_, {.on_event = on_event, .tick = on_tick}));
-    if (mirror_.synced && is_empty()) return done();
+    if (mirror_.synced && is_done()) return done();
     console_.err << (late_ ? "\nNot empty in time" : "\nInterrupted")
                  << "; the drain goes on. berth uncordon " << flags_.node << " ends it.\n";
     return late_ ? ExitCode::Timeout : ExitCode::Interrupted;
@@ -87,10 +89,45 @@ class Drain {
     return node == mirror_.nodes.end() || node->second.services() == 0;
   }
 
+  // What had to stop first may still be coming up elsewhere.
+  bool is_done() const {
+    return is_empty() && std::ranges::none_of(not_up_elsewhere(), [](const v1::Instance& one) {
+             return one.state() == v1::ACTIVATING;
+           });
+  }
+
   Result<ExitCode> done() {
     if (console_.live) canvas_.draw("", terminal_size(STDOUT_FILENO));
     console_.out << fmt::format("node/{} is empty\n", printable(flags_.node));
-    return ExitCode::Done;
+    const std::vector<v1::Instance> down = not_up_elsewhere();
+    if (down.empty()) return ExitCode::Done;
+    console_.err << fmt::format("{} {} not active elsewhere:\n", counted(down.size(), "instance"),
+                                down.size() == 1 ? "is" : "are");
+    for (const v1::Instance& instance : down) {
+      console_.err << "  " << instance_line(instance, console_.err_style);
+    }
+    return ExitCode::OtherError;
+  }
+
+  // Of those that were on the node. What has gone altogether is asked for no longer.
+  std::vector<v1::Instance> not_up_elsewhere() const {
+    std::vector<v1::Instance> down;
+    for (const model::InstanceKey& key : were_up_) {
+      const auto instance = mirror_.instances.find(key);
+      if (instance == mirror_.instances.end()) continue;
+      if (!is_up(instance->second)) down.push_back(instance->second);
+    }
+    return down;
+  }
+
+  static bool is_up(const v1::Instance& instance) {
+    return instance.state() == v1::ACTIVE || instance.state() == v1::PAUSED;
+  }
+
+  void remember_who_is_up() {
+    for (const auto& [key, instance] : mirror_.instances) {
+      if (instance.place().node() == flags_.node && is_up(instance)) were_up_.insert(key);
+    }
   }
 
   void show() {
@@ -110,6 +147,7 @@ class Drain {
   Console& console_;
   Canvas canvas_;
   Mirror mirror_;
+  std::set<model::InstanceKey> were_up_;
   Clock::time_point end_ = Clock::time_point::max();
   std::uint64_t tick_ = 0;
   std::size_t told_ = static_cast<std::size_t>(-1);

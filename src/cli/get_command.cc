@@ -35,7 +35,7 @@ constexpr const char* kExamples =
     "(nc), envoverrides (eo), subjects (su), events (ev); singular or plural.\n"
     "-o json: {\"instances\": [{item, subject, index, version, type, state, reason, message, "
     "node,\n"
-    "runtime, unverified, restarts, exitCode, priority, uid, gid, address, names,\n"
+    "runtime, movingTo, unverified, restarts, exitCode, priority, uid, gid, address, names,\n"
     "usage: {cpu, ram}}], \"revision\": N}; \"nodes\", \"items\", ... in the same way. cpu in\n"
     "DMIPS, ram in bytes.\n"
     "With --watch one object per line and change.\n"

@@ -34,7 +34,8 @@ bool holds_something_exclusive(const model::Item& item, const placement::NodeVie
 }  // namespace
 
 Downtime downtime_of(const placement::Placement& placement, const Directory& directory) {
-  if (placement.action == Action::Update && !placement.from) return Downtime::Restarts;
+  const bool restarts = placement.action == Action::Update || placement.action == Action::Restart;
+  if (restarts && !placement.from) return Downtime::Restarts;
   if (!placement.from) return Downtime::None;
   const placement::NodeView* from = directory.node(placement.from->node);
   if (from == nullptr || !is_up(*from)) return Downtime::DownNow;

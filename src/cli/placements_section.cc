@@ -55,7 +55,8 @@ Tone tone_of(Action action) {
     case Action::Start: return Tone::Good;
     case Action::Keep: return Tone::Dim;
     case Action::Move: return Tone::Warning;
-    case Action::Update: return Tone::Change;
+    case Action::Update:
+    case Action::Restart: return Tone::Change;
   }
   return Tone::Plain;
 }

@@ -85,7 +85,7 @@ ExitCode exit_code_of(const placement::Plan& plan) {
 Result<ExitCode> run(const PlanFlags& flags, Console& console) {
   const placement::Mode mode = TRY(mode_of(flags.planning));
   const World world = TRY(load_world(flags.planning, console));
-  const placement::Snapshot snapshot = placement::snapshot_of(world.documents);
+  const placement::Snapshot snapshot = snapshot_of(world);
   const placement::Plan plan =
       placement::make_plan(snapshot, {.mode = mode, .explain = std::nullopt});
   console.out << render({plan, snapshot, flags, world.revision}, console.out_style);

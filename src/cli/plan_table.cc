@@ -37,7 +37,8 @@ Tone tone_of(const placement::Plan& plan) {
 
 std::string summary_line(const PlanView& view) {
   std::vector<std::string> parts;
-  for (const Action action : {Action::Start, Action::Move, Action::Update, Action::Keep}) {
+  for (const Action action :
+       {Action::Start, Action::Move, Action::Update, Action::Restart, Action::Keep}) {
     const std::uint64_t count = count_of(view.plan, action);
     if (count == 0) continue;
     parts.push_back(fmt::format("{} {}", count, model::to_string(action)));

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <ostream>
+#include <set>
 
 #include "cli/figures.h"
 #include "cli/manifest_names.h"
@@ -58,7 +59,44 @@ Result<v1::Cluster> fetch_cluster(const ConnectionFlags& flags) {
   return cluster;
 }
 
+using Held = std::map<std::pair<model::ItemId, model::SubjectId>, placement::Versions>;
+
+// What the files ask for again, or correct.
+std::set<std::string> asked_again(const std::set<DocumentName>& in_files,
+                                  const model::Manifest& documents) {
+  std::set<std::string> items;
+  for (const model::Document& document : documents) {
+    if (const auto* item = std::get_if<model::Item>(&document)) {
+      const bool is_corrected = in_files.contains({"Item", to_string(model::key_of(*item))});
+      if (is_corrected) items.insert(item->id.value());
+    } else if (const auto* deployment = std::get_if<model::Deployment>(&document)) {
+      if (!in_files.contains({"Deployment", deployment->name})) continue;
+      for (const model::RunRequest& run : deployment->run) items.insert(run.item.value());
+    }
+  }
+  return items;
+}
+
+Held held_in(const v1::Cluster& cluster, const std::set<std::string>& tried_again) {
+  Held held;
+  for (const v1::HeldVersions& one : cluster.held()) {
+    if (tried_again.contains(one.item())) continue;
+    placement::Versions versions{.whole = one.version(), .of = {}};
+    versions.of.insert(one.version_of().begin(), one.version_of().end());
+    held.emplace(std::pair{model::ItemId(one.item()), model::SubjectId(one.subject())},
+                 std::move(versions));
+  }
+  return held;
+}
+
 }  // namespace
+
+placement::Snapshot snapshot_of(const World& world) {
+  placement::Snapshot snapshot = placement::snapshot_of(world.documents);
+  snapshot.versions = world.held;
+  if (world.before) placement::mark_outdated(snapshot, *world.before, world.documents);
+  return snapshot;
+}
 
 Error or_offline(Error error) {
   if (error.code == Code::Unavailable) error.message += "\n--offline plans from files alone.";
@@ -106,13 +144,20 @@ Result<World> load_world(const PlanningFlags& flags, Console& console) {
     return invalid_input("not all files can be read; nothing was planned");
   }
   World world;
+  v1::Cluster cluster;
+  std::set<DocumentName> in_files;
   if (!flags.offline) {
-    const v1::Cluster cluster = TRY(fetch_cluster(flags.connection));
+    cluster = TRY(fetch_cluster(flags.connection));
     world.revision = cluster.revision();
+    for (const codec::SourceFile& file : *sources) {
+      for (DocumentName& name : document_names(file)) in_files.insert(std::move(name));
+    }
+    world.before = codec::parse_manifests(overlaid(cluster, {})).documents;
     sources = overlaid(cluster, std::move(*sources));
   }
   world.documents =
       TRY(accept_parsed(codec::parse_manifests(*sources), "nothing was planned", console));
+  world.held = held_in(cluster, asked_again(in_files, world.documents));
   return world;
 }
 

@@ -1,6 +1,8 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -39,8 +41,14 @@ Result<placement::Mode> mode_of(const PlanningFlags& flags);
 // What is planned from.
 struct World {
   model::Manifest documents;
-  std::uint64_t revision = 0;  // of the control plane; 0: offline
+  std::uint64_t revision = 0;                  // of the control plane; 0: offline
+  std::optional<model::Manifest> before = {};  // what the control plane has; nullopt: offline
+  // Versions that failed are not tried before somebody asks again: what runs instead.
+  std::map<std::pair<model::ItemId, model::SubjectId>, placement::Versions> held = {};
 };
+
+// What the engine sees. Points into the world.
+placement::Snapshot snapshot_of(const World& world);
 
 // An error of one who could also plan from files: if nobody answers, it says so.
 Error or_offline(Error error);

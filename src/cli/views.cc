@@ -267,6 +267,10 @@ std::string state_text(const v1::Instance& instance) {
   std::string text = major_of(instance.state());
   std::string reason = instance.problem().reason();
   if (instance.kept_for_ms() > 0) reason += " " + short_duration(instance.kept_for_ms());
+  if (instance.has_moving_to()) {
+    const std::string to = "MovingTo " + instance.moving_to().node();
+    reason = reason.empty() ? to : reason + "," + to;
+  }
   if (instance.unverified()) reason = reason.empty() ? "Unverified" : reason + ",Unverified";
   return reason.empty() ? text : fmt::format("{}({})", text, reason);
 }
@@ -429,6 +433,7 @@ Json json_of(const v1::Instance& instance) {
             {"message", instance.problem().message()},
             {"node", instance.place().node()},
             {"runtime", instance.place().runtime()},
+            {"movingTo", instance.moving_to().node()},
             {"unverified", instance.unverified()},
             {"restarts", instance.restarts()},
             {"exitCode", nullptr},

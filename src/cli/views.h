@@ -15,7 +15,8 @@
 // For programs every object is flat and has the same fields whether they say something or not, so
 // that jq needs no guards; figures are numbers. They are part of the contract with scripts:
 //
-//   instance  item subject index version type state reason message node runtime unverified restarts
+//   instance  item subject index version type state reason message node runtime movingTo unverified
+//   restarts
 //             exitCode (null: has not ended) priority uid gid usage{cpu,ram}
 //   node      node type state liveness silentForMs cordoned draining capacity{cpu,ram}
 //             reserved{cpu,ram} used{cpu,ram} (null: not measured) labels priority instances

@@ -138,7 +138,7 @@ Result<Json> ask(const ConnectionFlags& flags, const std::string& instance) {
 Result<Json> plan(const PlanningFlags& flags, placement::Mode mode, const std::string& instance,
                   Console& console) {
   const World world = TRY(load_world(flags, console));
-  const placement::Snapshot snapshot = placement::snapshot_of(world.documents);
+  const placement::Snapshot snapshot = snapshot_of(world);
   const auto key = TRY(codec::find_instance(instance, placement::known_instances(snapshot)));
   const Plan plan = placement::make_plan(snapshot, {.mode = mode, .explain = key});
   return Json::parse(codec::explanation_to_json(plan, placement::explanation_of(plan, key)));

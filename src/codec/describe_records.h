@@ -170,7 +170,7 @@ void describe(V& v, T& problem) {
 
 template <class V, Is<model::RolloutRecord> T>
 void describe(V& v, T& record) {
-  auto& [item, subject, from, to, allow_partial, failed, kept_back] = record;
+  auto& [item, subject, from, to, allow_partial, failed, kept_back, proven, edited] = record;
   v.required("item", item);
   v.required("subject", subject);
   v.required("from", from);
@@ -178,6 +178,8 @@ void describe(V& v, T& record) {
   v.field("allowPartial", allow_partial);
   v.field("failed", failed);
   v.field("keptBack", kept_back);
+  v.field("proven", proven);
+  v.field("edited", edited);
 }
 
 // Without the content, which is bytes and no text; see record.cc.

@@ -165,7 +165,7 @@ bool stands(const placement::Plan& plan, const model::DecisionRecord& decision) 
   }
   if (!decision.place) return true;
   const auto placed = entry_of(plan.placements, decision.key);
-  if (placed != plan.placements.end()) return placed->action == placement::Action::Keep;
+  if (placed != plan.placements.end()) return placed->place == *decision.place;
   return !is_refused && entry_of(plan.stops, decision.key) == plan.stops.end();
 }
 
@@ -208,6 +208,20 @@ Json json_of(const placement::Plan& plan, const placement::Explanation& explanat
 }
 
 }  // namespace
+
+std::string held_to_json(
+    const std::map<std::pair<model::ItemId, model::SubjectId>, placement::Versions>& held) {
+  Json list = Json::array();
+  for (const auto& [request, versions] : held) {
+    Json of = Json::object();
+    for (const auto& [index, version] : versions.of) of[std::to_string(index)] = version;
+    list.push_back({{"item", request.first.value()},
+                    {"subject", request.second.value()},
+                    {"version", versions.whole},
+                    {"versionOf", of}});
+  }
+  return list.dump();
+}
 
 std::string plan_to_json(const placement::Plan& plan, std::uint64_t revision) {
   std::string out = "{\"revision\": " + std::to_string(revision);

@@ -1,7 +1,9 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
+#include <utility>
 
 #include "model/decision.h"
 #include "placement/plan.h"
@@ -15,6 +17,10 @@ std::string plan_to_json(const placement::Plan& plan, std::uint64_t revision);
 
 // The same as YAML.
 std::string plan_to_yaml(const placement::Plan& plan, std::uint64_t revision);
+
+// What runs instead of versions that failed, by run request: a list of `HeldVersions` of the API.
+std::string held_to_json(
+    const std::map<std::pair<model::ItemId, model::SubjectId>, placement::Versions>& held);
 
 // How one instance came to its place, or did not: what `berth why` prints. `decision` is what was
 // decided about it, if anything was, with what the nodes said then; whether it `stands` tells if

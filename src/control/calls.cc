@@ -8,6 +8,7 @@
 #include "control/cluster/readiness.h"
 #include "control/cluster/thresholds.h"
 #include "control/launcher/countdown.h"
+#include "control/launcher/moves.h"
 #include "control/launcher/overrides.h"
 #include "control/launcher/rollouts.h"
 #include "control/record_events.h"
@@ -99,15 +100,26 @@ void retry_rollouts_to(Context& context, const model::ItemKey& item) {
   }
 }
 
+// What runs by the document is started anew, one after the other.
+void restart_edited(Context& context, const model::ItemKey& item) {
+  for (const RequestKey& key : requests_running(context.state.durable(), item)) {
+    if (!begin_restarts(context, key, item.version)) continue;
+    context.asked_requests.insert(key);
+    context.dirty.plan = true;
+  }
+}
+
 void put_document(Context& context, const model::Document& document) {
   if (const auto* item = std::get_if<model::Item>(&document)) {
     const auto& items = context.state.durable().items;
     const auto known = items.find(model::key_of(*item));
     if (known != items.end() && known->second == *item) return;
+    const bool restarts = known != items.end() && !model::runs_the_same(known->second, *item);
     context.state.put(*item);
     ++context.item_editions[model::key_of(*item)];
     context.dirty.edited_items.insert(model::key_of(*item));
     retry_rollouts_to(context, model::key_of(*item));
+    if (restarts) restart_edited(context, model::key_of(*item));
   } else if (const auto* deployment = std::get_if<model::Deployment>(&document)) {
     context.state.put(*deployment);
   } else if (const auto* config = std::get_if<model::NodeConfig>(&document)) {
@@ -131,6 +143,7 @@ void ask_for_versions(Context& context, const ApplyCall& call) {
       context.asked_requests.insert(key);
       if (call.allow_partial) context.partial_rollouts.insert(key);
       try_again(context, key);
+      avoid_nothing(context, key);
     }
   }
 }

@@ -18,19 +18,22 @@ struct IdRange {
 
 struct Config {
   Duration heartbeat = 2s;
-  Duration broken_after = 2s;         // a broken stream that is not back: Unreachable
-  Duration silent_after = 4s;         // a connected node that says nothing: Unreachable
-  Duration node_lost_grace = 60s;     // services that may move are placed elsewhere
-  Duration settle_time = 5s;          // after a start: wait for the known agents
-  Duration confirm_timeout = 600s;    // instances not confirmed after a start of the controller
-  Duration run_timeout = 600s;        // of an apply call
-  Duration resend_after = 4s;         // a command that a talking node has not acted on
-  Duration usage_window = 60s;        // over which agents average what they measure
-  std::size_t rebalances_max = 16;    // calls that wait for their turn
-  Duration rollout_timeout = 300s;    // for an instance to become active in a new version
-  Duration rollout_watch = 2s;        // it must stay so for this long, if it has no health check
-  std::uint32_t rollout_at_once = 1;  // instances of a request that are updated at a time
-  Duration cache_ttl = 30 * 24h;      // what is no longer asked for is kept for so long
+  Duration broken_after = 2s;       // a broken stream that is not back: Unreachable
+  Duration silent_after = 4s;       // a connected node that says nothing: Unreachable
+  Duration node_lost_grace = 60s;   // services that may move are placed elsewhere
+  Duration settle_time = 5s;        // after a start: wait for the known agents
+  Duration confirm_timeout = 600s;  // instances not confirmed after a start of the controller
+  Duration run_timeout = 600s;      // of an apply call
+  Duration resend_after = 4s;       // a command that a talking node has not acted on
+  Duration usage_window = 60s;      // over which agents average what they measure
+  std::size_t rebalances_max = 16;  // calls that wait for their turn
+  Duration rollout_timeout = 300s;  // for an instance to become active in a new version
+  Duration rollout_watch = 2s;      // it must stay so for this long, if it has no health check
+  // A component may take as long as its installer may, and its confirmation after that.
+  Duration component_rollout_timeout = 4500s;
+  Duration failed_move_retry = 600s;       // where one did not come up it is not sent again before
+  std::uint32_t rollout_at_once = 1;       // instances of a request that are updated at a time
+  Duration cache_ttl = 30 * 24h;           // what is no longer asked for is kept for so long
   Duration write_down_with_others = 600s;  // remaining times, in a step that writes anyway
   Duration write_down_at_latest = 24h;     // remaining times, in a step of their own
   IdRange uids{20'000, 1'999'999};

@@ -42,20 +42,34 @@ struct AcceptedCall {
   std::vector<model::InstanceKey> moved = {};
 };
 
-// An instance that has been told to run a new version.
+// An instance that has been told to run a new version, or somewhere else, and has yet to show that
+// it does.
 struct Trial {
   Time deadline;               // to be active
   std::uint32_t restarts = 0;  // when the trial began; one more is a failure
   std::optional<Time> active_since;
 };
 
+// The new copy of an instance that moves, while the old one serves.
+struct Move {
+  model::Place target;
+  Trial trial;
+  bool is_last_resort = false;  // there is no other place: until its deadline it may fail
+};
+
+// Where an instance has not come up, each with when it may be tried there again.
+struct Avoided {
+  std::string version;
+  std::map<model::NodeId, Time> until;
+};
+
 // A change of version that is under way: what we know beside its record.
 struct Rollout {
   std::set<model::InstanceKey> turns;  // to be updated by the plan of this step
   std::map<model::InstanceKey, Trial> trials;
-  std::set<model::InstanceKey> proven;
-  bool at_rest = false;     // nothing more happens before a node is back
-  bool look_again = false;  // a place or a version has changed since the last look
+  std::set<model::InstanceKey> restarted;  // of an edited item: told, and on trial
+  bool at_rest = false;                    // nothing more happens before a node is back
+  bool look_again = false;                 // a place or a version has changed since the last look
   Time wake = kNever;
 };
 
@@ -69,7 +83,9 @@ struct PendingRun {
   Changed restless;                          // not yet in a final state
   std::set<model::InstanceKey> statuses_of;  // what the final answer tells of
   std::set<RequestKey> rollouts;             // not yet at rest
-  std::set<RequestKey> asked_for;            // whose going back the final answer tells of
+  // Whose going back the final answer tells of, each with the version that was asked for.
+  std::map<RequestKey, std::string> asked_for;
+  bool superseded = false;  // another call asks for something else
 };
 
 // What the launcher shall do beside its plain work.
@@ -148,6 +164,11 @@ struct Context {
   std::set<RequestKey> asked_requests;    // by the calls that are not planned yet
   std::set<std::uint64_t> runs_with_rollouts;
   Countdowns countdowns;
+  std::map<model::InstanceKey, Move> moves;
+  Alarms<model::InstanceKey> move_alarms;
+  std::map<model::InstanceKey, std::string> failed_moves;  // why; until the next plan
+  std::map<model::InstanceKey, Avoided> avoided;
+  Alarms<model::InstanceKey> avoided_alarms;
 
   // Of the present step.
   Time now;

@@ -84,6 +84,7 @@ Effects Controller::step(Time now, std::span<const Event> batch) {
   drain_pass(context_);
   thresholds_pass(context_);
   rebalance_pass(context_);
+  moves_pass(context_);
   rollout_pass(context_);
   handover_pass(context_);
   network_pass(context_);
@@ -110,6 +111,8 @@ std::optional<Time> Controller::next_wake() const {
   wake = std::min(wake, context_.readiness_alarms.next().value_or(kNever));
   wake = std::min(wake, context_.alert_alarms.next().value_or(kNever));
   wake = std::min(wake, next_rebalance(context_));
+  wake = std::min(wake, context_.move_alarms.next().value_or(kNever));
+  wake = std::min(wake, context_.avoided_alarms.next().value_or(kNever));
   for (const auto& [id, drain] : context_.drains) wake = std::min(wake, drain.deadline);
   for (const auto& [key, rollout] : context_.rollouts) wake = std::min(wake, rollout.wake);
   wake = std::min(wake, next_countdown(context_));

@@ -39,6 +39,7 @@ std::string_view to_string(NoteKind kind) {
     case NoteKind::Resumed: return "Resumed";
     case NoteKind::AlertRaised: return "AlertRaised";
     case NoteKind::AlertEnded: return "AlertEnded";
+    case NoteKind::MoveFailed: return "MoveFailed";
   }
   CHECK(false, "unknown kind of note");
 }

@@ -157,10 +157,24 @@ struct Accepted {
 
   friend bool operator==(const Accepted&, const Accepted&) = default;
 };
+// A new version that waits for nodes that are away.
+struct Incomplete {
+  model::ItemId item;
+  model::SubjectId subject;
+  std::string version;
+  std::uint32_t updated = 0;  // of `total` instances
+  std::uint32_t total = 0;
+  std::set<model::NodeId> away;
+
+  friend bool operator==(const Incomplete&, const Incomplete&) = default;
+};
 struct Finished {
   bool timed_out = false;
   std::vector<model::InstanceStatus> statuses;
   std::vector<model::RolloutRecord> rolled_back;  // versions that did not come up
+  std::vector<Incomplete> incomplete = {};
+  // A later call asks for something else: by this revision.
+  std::optional<std::uint64_t> superseded_by = {};
 
   friend bool operator==(const Finished&, const Finished&) = default;
 };
@@ -206,6 +220,7 @@ enum class NoteKind {
   Resumed,
   AlertRaised,
   AlertEnded,
+  MoveFailed,
 };
 
 std::string_view to_string(NoteKind kind);

@@ -20,6 +20,8 @@ void drain_pass(Context& context);
 void thresholds_pass(Context& context);
 // Whether a rebalance is due.
 void rebalance_pass(Context& context);
+// Moves whose target does not come up: they are planned anew.
+void moves_pass(Context& context);
 // Changes of version, instance by instance: whose turn it is, then the launcher pass, until both
 // are done.
 void rollout_pass(Context& context);

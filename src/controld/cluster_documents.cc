@@ -39,6 +39,24 @@ model::Usage measured(const control::ObservedNode& node, const model::InstanceKe
   return reported == node.reported.end() ? model::Usage{} : reported->second.usage;
 }
 
+placement::Versions held_by(const model::RolloutRecord& rollout) {
+  if (!rollout.allow_partial) return {.whole = rollout.from, .of = {}};
+  placement::Versions versions{.whole = rollout.to, .of = {}};
+  for (const std::uint32_t index : rollout.kept_back) versions.of.emplace(index, rollout.from);
+  return versions;
+}
+
+// Who asks again, or corrects the item, means: try again.
+void hold_no_longer(Cluster& cluster, const model::Document& document) {
+  if (const auto* deployment = std::get_if<model::Deployment>(&document)) {
+    for (const model::RunRequest& run : deployment->run) {
+      cluster.held.erase({run.item, run.subject});
+    }
+  } else if (const auto* item = std::get_if<model::Item>(&document)) {
+    std::erase_if(cluster.held, [&](const auto& entry) { return entry.first.first == item->id; });
+  }
+}
+
 struct Identity {
   std::size_t kind = 0;
   std::string name;
@@ -100,6 +118,9 @@ Cluster copy_of(const control::Controller& controller) {
                                     home && home->has_state});
   }
   for (auto& [id, node] : nodes) cluster.documents.emplace_back(std::move(node));
+  for (const auto& [key, rollout] : durable.rollouts) {
+    if (rollout.failed && asked.contains(key)) cluster.held.emplace(key, held_by(rollout));
+  }
   return cluster;
 }
 
@@ -119,7 +140,9 @@ model::Manifest outline_of(const control::Durable& durable) {
 
 Cluster overlaid(Cluster cluster, model::Manifest documents) {
   std::set<Identity> replaced;
+  cluster.before = cluster.documents;
   for (const model::Document& document : documents) {
+    hold_no_longer(cluster, document);
     replaced.insert(identity_of(document));
     if (const auto* node = std::get_if<model::Node>(&document)) {
       cluster.unreachable.erase(node->id);
@@ -143,6 +166,8 @@ placement::Snapshot snapshot_of(const Cluster& cluster) {
     if (readiness == cluster.readiness.end()) continue;
     control::add_readiness(node, readiness->second, cluster.date_of_zero);
   }
+  snapshot.versions.insert(cluster.held.begin(), cluster.held.end());
+  if (cluster.before) placement::mark_outdated(snapshot, *cluster.before, cluster.documents);
   for (const auto& [key, place] : cluster.bound) snapshot.bound.insert_or_assign(key, place);
   return snapshot;
 }

@@ -23,6 +23,9 @@ struct Cluster {
   std::map<model::NodeId, control::NodeReadiness> readiness;
   Duration date_of_zero{};  // of the times in it
   std::map<model::InstanceKey, model::Place> bound;
+  // Versions that failed are not tried before somebody asks again: what runs instead.
+  std::map<control::RequestKey, placement::Versions> held;
+  std::optional<model::Manifest> before = {};  // if it was changed: how it is
 };
 
 Cluster copy_of(const control::Controller& controller);

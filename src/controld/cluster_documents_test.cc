@@ -51,6 +51,40 @@ TEST_F(ClusterDocuments, APlanOfARestingClusterChangesNothing) {
   EXPECT_FALSE(placement::changes_anything(plan));
 }
 
+TEST_F(ClusterDocuments, AnEditedItemRestartsWhatRuns) {
+  const Cluster edited =
+      overlaid(cluster(), {model::Item(ItemBuilder("web").cpu(100).env("A", "1"))});
+  for (const placement::Placement& placement : plan_of(edited).placements) {
+    EXPECT_EQ(placement.action, placement::Action::Restart);
+  }
+}
+
+TEST_F(ClusterDocuments, OtherVariablesRestartThoseWhomTheyConcern) {
+  model::EnvEntry entry;
+  entry.index = 1;
+  entry.variables = {{"A", "1", {}}};
+  const placement::Plan plan = plan_of(overlaid(cluster(), {model::EnvOverride{"debug", {entry}}}));
+  EXPECT_EQ(plan.placements.at(0).action, placement::Action::Keep);
+  EXPECT_EQ(plan.placements.at(1).action, placement::Action::Restart);
+}
+
+TEST_F(ClusterDocuments, AnotherHealthCheckRestartsNothing) {
+  model::Item item = ItemBuilder("web").cpu(100);
+  item.health = model::HealthCheck{};
+  EXPECT_FALSE(placement::changes_anything(plan_of(overlaid(cluster(), {item}))));
+}
+
+TEST_F(ClusterDocuments, AVersionThatFailedIsTriedOnlyIfSomebodyAsksAgain) {
+  driver_.agent("n1").broken_versions = {"2"};
+  driver_.agent("n2").broken_versions = {"2"};
+  model::Deployment second = asks_for("web", 3);
+  second.run[0].version = "2";
+  driver_.apply({model::Item(ItemBuilder("web").cpu(100).version("2")), second});
+  ASSERT_TRUE(driver_.durable().rollouts.begin()->second.failed);
+  EXPECT_FALSE(placement::changes_anything(plan_of(cluster())));
+  EXPECT_TRUE(placement::changes_anything(plan_of(overlaid(cluster(), {second}))));
+}
+
 TEST_F(ClusterDocuments, TheyTellWhatRunsWhere) {
   const Cluster copied = cluster();
   EXPECT_EQ(copied.revision, driver_.revision());

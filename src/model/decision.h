@@ -28,6 +28,7 @@ enum class Reason : std::uint8_t {
   InsufficientState,
   InstanceLimitReached,
   AboveMaxThreshold,
+  FailedThere,
 };
 
 template <>
@@ -48,6 +49,7 @@ struct Names<Reason> {
       Word<Reason>{Reason::InsufficientState, "InsufficientState"},
       Word<Reason>{Reason::InstanceLimitReached, "InstanceLimitReached"},
       Word<Reason>{Reason::AboveMaxThreshold, "AboveMaxThreshold"},
+      Word<Reason>{Reason::FailedThere, "FailedThere"},
   };
 };
 

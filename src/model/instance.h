@@ -80,6 +80,8 @@ struct InstanceStatus {
   bool unverified = false;  // runs, as far as we know, where nobody can vouch for it now
   std::optional<std::int32_t> exit_code;
   std::uint32_t restarts = 0;
+  // The copy at `place` serves until the one here has proven itself.
+  std::optional<Place> moving_to = {};
 
   friend bool operator==(const InstanceStatus&, const InstanceStatus&) = default;
 };
@@ -115,8 +117,9 @@ struct SavedState {
   friend bool operator==(const SavedState&, const SavedState&) = default;
 };
 
-// Whether going from one spec to the other needs a restart. Priority, quotas of bookkeeping and the
-// like change nothing for what runs.
+// Whether going from one spec to the other needs no restart. Priority, health checks and the like
+// change nothing for what runs.
 bool runs_the_same(const InstanceSpec& a, const InstanceSpec& b);
+bool runs_the_same(const Item& a, const Item& b);
 
 }  // namespace berth::model

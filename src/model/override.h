@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -45,5 +46,9 @@ struct Subject {
 
   friend bool operator==(const Subject&, const Subject&) = default;
 };
+
+// What the lists, in the order of their names, make of the variables of one instance.
+std::map<std::string, std::string> variables_for(const InstanceKey& key,
+                                                 const std::vector<const EnvOverride*>& lists);
 
 }  // namespace berth::model

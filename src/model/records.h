@@ -143,9 +143,12 @@ struct RolloutRecord {
   SubjectId subject;
   std::string from;
   std::string to;
-  bool allow_partial = false;         // keep what works
-  std::optional<Problem> failed;      // why `from` runs again, although `to` is asked for
-  std::set<std::uint32_t> kept_back;  // the indices that failed in `to`, where what works is kept
+  bool allow_partial = false;           // keep what works
+  std::optional<Problem> failed;        // why `from` runs again, although `to` is asked for
+  std::set<std::uint32_t> kept_back;    // the indices that failed in `to`, where what works is kept
+  std::set<std::uint32_t> proven = {};  // the indices that came up in `to`: not tried again
+  // The document of `to` was edited: the version stays, but what runs has to be started anew.
+  bool edited = false;
 
   friend bool operator==(const RolloutRecord&, const RolloutRecord&) = default;
 };

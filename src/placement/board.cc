@@ -16,7 +16,8 @@ namespace {
 Action action_of(const Request& request, const model::Place& place) {
   if (request.present == nullptr) return Action::Start;
   if (request.present->version != request.item->version) return Action::Update;
-  return request.present->place == place ? Action::Keep : Action::Move;
+  if (request.present->place != place) return Action::Move;
+  return request.outdated ? Action::Restart : Action::Keep;
 }
 
 model::Usage clamped(const model::Usage& usage) {

@@ -281,6 +281,8 @@ Changes changes_for(const Site& site, Reason reason) {
     case Reason::InstanceLimitReached: return {stop_instances(site)};
     case Reason::AboveMaxThreshold:
       return {{Effort::Free, 0, fmt::format("relieve node {}", site.name())}};
+    case Reason::FailedThere:
+      return {{Effort::Repair, 0, fmt::format("repair what keeps it from {}", site.name())}};
   }
   CHECK(false, "unknown reason");
 }

@@ -23,7 +23,13 @@ enum class Mode {
   RebalanceFull,     // re-evaluates all that may move, by what was measured
 };
 
-enum class Action { Start, Keep, Move, Update };
+enum class Action {
+  Start,
+  Keep,
+  Move,
+  Update,
+  Restart,  // the same version where it is, but with another document or other variables
+};
 
 struct Placement {
   model::InstanceKey key;
@@ -168,9 +174,8 @@ struct berth::model::Names<berth::placement::Action> {
   using Action = berth::placement::Action;
   static constexpr std::string_view kWhat = "action";
   static constexpr std::array kTable{
-      Word<Action>{Action::Start, "start"},
-      Word<Action>{Action::Keep, "keep"},
-      Word<Action>{Action::Move, "move"},
-      Word<Action>{Action::Update, "update"},
+      Word<Action>{Action::Start, "start"},     Word<Action>{Action::Keep, "keep"},
+      Word<Action>{Action::Move, "move"},       Word<Action>{Action::Update, "update"},
+      Word<Action>{Action::Restart, "restart"},
   };
 };

@@ -112,7 +112,11 @@ class Expansion {
                     .own_runtime = std::move(own_runtime),
                     .present = nullptr,
                     .present_item = nullptr,
-                    .home = nullptr};
+                    .home = nullptr,
+                    .avoided = nullptr,
+                    .outdated = snapshot_.outdated.contains({run.item, run.subject, index})};
+    const auto avoided = snapshot_.avoided.find(request.key);
+    if (avoided != snapshot_.avoided.end()) request.avoided = &avoided->second;
     const auto present = snapshot_.present.find(request.key);
     if (present != snapshot_.present.end()) {
       request.present = &present->second;

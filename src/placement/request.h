@@ -16,8 +16,10 @@ struct Request {
   const model::RunRequest* run = nullptr;
   std::optional<model::Place> own_runtime;  // of a component asked for on `all` runtimes
   const Present* present = nullptr;
-  const model::Item* present_item = nullptr;  // the version that runs, if it is still known
-  const Home* home = nullptr;                 // it rather goes there than anywhere else
+  const model::Item* present_item = nullptr;         // the version that runs, if it is still known
+  const Home* home = nullptr;                        // it rather goes there than anywhere else
+  const std::set<model::NodeId>* avoided = nullptr;  // nullptr: none
+  bool outdated = false;                             // what runs has to be started anew
 };
 
 // Every instance that the deployments ask for, in scheduling order: priority descending, then item,

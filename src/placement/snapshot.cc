@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "model/instance.h"
+#include "model/override.h"
 #include "placement/thresholds.h"
 
 namespace berth::placement {
@@ -55,7 +57,46 @@ void add_running(Snapshot& snapshot, const model::NodeId& node,
   if (running.state_stays) snapshot.homes.insert_or_assign(running.key, Home{node, true});
 }
 
+// What instances run by, as far as documents tell.
+class Documents {
+ public:
+  explicit Documents(const model::Manifest& manifest)
+      : overrides_(all_of<model::EnvOverride>(manifest)) {
+    for (const model::Item* item : all_of<model::Item>(manifest)) {
+      items_.emplace(model::key_of(*item), item);
+    }
+    std::ranges::sort(overrides_, {}, &model::EnvOverride::name);
+  }
+
+  // nullopt: its item is not known.
+  std::optional<model::Item> for_instance(const model::InstanceKey& key,
+                                          const std::string& version) const {
+    const auto found = items_.find({key.item, version});
+    if (found == items_.end()) return std::nullopt;
+    model::Item item = *found->second;
+    for (auto& [name, value] : model::variables_for(key, overrides_)) {
+      item.env.insert_or_assign(name, value);
+    }
+    return item;
+  }
+
+ private:
+  std::map<model::ItemKey, const model::Item*> items_;
+  std::vector<const model::EnvOverride*> overrides_;
+};
+
 }  // namespace
+
+void mark_outdated(Snapshot& snapshot, const model::Manifest& before,
+                   const model::Manifest& after) {
+  const Documents old_ones(before);
+  const Documents new_ones(after);
+  for (const auto& [key, present] : snapshot.present) {
+    const auto runs = old_ones.for_instance(key, present.version);
+    const auto asked = new_ones.for_instance(key, present.version);
+    if (runs && asked && !model::runs_the_same(*runs, *asked)) snapshot.outdated.insert(key);
+  }
+}
 
 Snapshot snapshot_of(const model::Manifest& manifest) {
   Snapshot snapshot;

@@ -86,10 +86,17 @@ struct Snapshot {
   // Where the version is not simply what the request says.
   std::map<std::pair<model::ItemId, model::SubjectId>, Versions> versions;
   std::set<model::SubjectId> absent;  // nothing of theirs runs
+  // Where instances have lately failed to come up: they are not sent there again.
+  std::map<model::InstanceKey, std::set<model::NodeId>> avoided = {};
+  // What runs with another document or other variables than are asked for, in the same version.
+  std::set<model::InstanceKey> outdated = {};
 };
 
 // The cluster that the documents describe. States are taken as lasting: a node that is not
 // connected is lost, one above a threshold is overloaded.
 Snapshot snapshot_of(const model::Manifest& manifest);
+
+// Finds out what of the snapshot is outdated when the documents go from `before` to `after`.
+void mark_outdated(Snapshot& snapshot, const model::Manifest& before, const model::Manifest& after);
 
 }  // namespace berth::placement

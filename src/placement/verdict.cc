@@ -110,6 +110,7 @@ std::string what_of(const NodeView& node, const Request& request, const Verdict&
     case Reason::AboveMaxThreshold:
       return node.overloaded.any() ? "is overloaded itself"
                                    : "would be used above its max threshold";
+    case Reason::FailedThere: return "it did not come up there lately";
   }
   CHECK(false, "unknown reason");
 }

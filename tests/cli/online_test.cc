@@ -145,7 +145,7 @@ TEST_F(Online, GetGivesFlatJson) {
   const Finished finished = berth({"get", "instances", "web", "--node", "n1", "-o", "json"});
   EXPECT_EQ(json::parse(finished.out), json::parse(R"({"instances":[
     {"item":"web","subject":"vehicle","index":0,"version":"1.0.0","type":"service",
-     "state":"Active","reason":"","message":"","node":"n1","runtime":"process","unverified":false,
+     "state":"Active","reason":"","message":"","node":"n1","runtime":"process","movingTo":"","unverified":false,
      "restarts":2,"exitCode":1,"priority":5,"uid":5000,"gid":5001,
      "address":"10.128.0.2","names":["0.vehicle.web","vehicle.web","web"],
      "usage":{"cpu":120,"ram":67108864},"storage":0,"stateSize":0,"stateGeneration":0,
@@ -353,6 +353,22 @@ TEST_F(Online, ApplySaysFiveWhenTheTimeIsUpHereOrThere) {
   EXPECT_THAT(here.err, HasSubstr("goes on"));
 }
 
+TEST_F(Online, ApplySaysFiveAndWhoIsMissingWhenANodeIsAway) {
+  server_.stream("POST /v1/apply", {kAccepted, R"({"finished":{"incomplete":[{"item":"app",
+      "subject":"vehicle","version":"2","updated":3,"total":6,"away":["r3"]}]}})"});
+  const Finished finished = berth({"apply", "-f", "-"}, kTwo);
+  EXPECT_EQ(finished.exit_code, 5);
+  EXPECT_THAT(finished.err,
+              HasSubstr("3 of 6 of app run version 2; 3 wait for node r3, which is away"));
+}
+
+TEST_F(Online, ApplySaysOneWhenItIsSuperseded) {
+  server_.stream("POST /v1/apply", {kAccepted, R"({"finished":{"supersededBy":"44"}})"});
+  const Finished finished = berth({"apply", "-f", "-"}, kTwo);
+  EXPECT_EQ(finished.exit_code, 1);
+  EXPECT_THAT(finished.err, HasSubstr("Superseded by revision 44"));
+}
+
 TEST_F(Online, ApplyDoesNotWaitIfItShallNot) {
   server_.answer("POST /v1/apply", kAccepted);
   const Finished finished = berth({"apply", "--no-wait", "-f", "-", "--if-revision", "42"}, kTwo);
@@ -446,6 +462,35 @@ TEST_F(Online, PlanTellsTheRevisionItIsFor) {
   const Finished finished = berth({"plan", "-f", "-"}, none);
   EXPECT_EQ(finished.exit_code, 10) << finished.err;
   EXPECT_THAT(finished.out, HasSubstr("--if-revision 42"));
+}
+
+TEST_F(Online, PlanTellsWhatAnEditRestarts) {
+  server_.answer("GET /v1/cluster", kCluster);
+  const std::string edited =
+      "apiVersion: berth/v1\nkind: Item\nmetadata: {name: app}\n"
+      "spec: {type: service, version: 1.0.0, images: [{command: [/bin/app, -v]}],\n"
+      "       request: {cpu: 600, ram: 67108864}}\n";
+  const Finished finished = berth({"plan", "-f", "-"}, edited);
+  EXPECT_EQ(finished.exit_code, 10) << finished.err;
+  EXPECT_THAT(finished.out, HasSubstr("1 restart"));
+}
+
+TEST_F(Online, PlanDoesNotTryAVersionThatFailedUnlessTheFilesAskAgain) {
+  std::string cluster = kCluster;
+  cluster.insert(cluster.find(R"({"apiVersion":"berth/v1","kind":"Deployment")"),
+                 R"({"apiVersion":"berth/v1","kind":"Item","metadata":{"name":"app"},
+                     "spec":{"type":"service","version":"2.0.0","request":{"cpu":600},
+                             "images":[{"command":["/bin/app"]}]}},)");
+  const std::string asks = R"("item":"app","subject":"vehicle"}]}}]})";
+  cluster.replace(cluster.find(asks), asks.size(),
+                  R"("item":"app","version":"2.0.0","subject":"vehicle"}]}}],
+                     "held":[{"item":"app","subject":"vehicle","version":"1.0.0"}]})");
+  server_.answer("GET /v1/cluster", cluster);
+  EXPECT_THAT(berth({"plan"}).out, HasSubstr("No change: 1 keep"));
+  const std::string again =
+      "apiVersion: berth/v1\nkind: Deployment\nmetadata: {name: base}\n"
+      "spec: {run: [{item: app, version: 2.0.0, subject: vehicle}]}\n";
+  EXPECT_THAT(berth({"plan", "-f", "-"}, again).out, HasSubstr("1 update"));
 }
 
 TEST_F(Online, PlanReportsErrorsAtTheirPlaceInTheFile) {
@@ -654,6 +699,23 @@ TEST_F(Online, DrainWaitsUntilTheNodeIsEmpty) {
   const json request = json::parse(server_.received()[0].body);
   EXPECT_EQ(request["deadlineMs"], "600000");
   EXPECT_EQ(request["message"], "new disk");
+}
+
+TEST_F(Online, DrainSaysOneIfSomethingWasStoppedAndIsNotActiveElsewhere) {
+  server_.answer("POST /v1/nodes/n1/drain", R"({"revision":"43"})");
+  server_.stream("GET /v1/watch",
+                 {R"({"node":{"name":"n1","instances":1,"services":1}})",
+                  R"({"instance":{"key":{"item":"web","subject":"s"},"state":"ACTIVE",
+                      "place":{"node":"n1"},"movingTo":{"node":"n2"}}})",
+                  R"({"synced":true})",
+                  R"({"instance":{"key":{"item":"web","subject":"s"},"state":"FAILED",
+                      "problem":{"reason":"FailedThere"}}})",
+                  R"({"node":{"name":"n1"}})"},
+                 true);
+  const Finished finished = berth({"drain", "n1", "--deadline", "1s"});
+  EXPECT_EQ(finished.exit_code, 1);
+  EXPECT_THAT(finished.out, HasSubstr("node/n1 is empty\n"));
+  EXPECT_THAT(finished.err, HasSubstr("1 instance is not active elsewhere:\n  web/s/0"));
 }
 
 TEST_F(Online, DrainSaysFiveWhenItTakesTooLong) {

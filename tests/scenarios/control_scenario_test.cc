@@ -191,6 +191,7 @@ class ControlScenario {
         {"report", [](Self self, const Step& step) { self.each(step, &Driver::report_fully); }},
         {"apply", [](Self self, const Step& step) { self.apply(step.input); }},
         {"delete", [](Self self, const Step& step) { self.erase(step.arguments); }},
+        {"drain", [](Self self, const Step& step) { self.drain(step.arguments); }},
         {"cordon", [](Self self, const Step& step) { self.cordon(step.arguments); }},
         {"pause",
          [](Self self, const Step& step) { self.pause(step.arguments, model::Pausing::Paused); }},
@@ -237,6 +238,11 @@ class ControlScenario {
     driver_.erase(words.at(0), words.at(1));
     show_steps();
   }
+  void drain(const Words& words) {
+    driver_.drain(words.at(0), words.size() > 1 ? duration(words[1]) : Duration{});
+    show_steps();
+  }
+
   void cordon(const Words& words) {
     const bool off = words.size() > 1 && words[1] == "off";
     driver_.cordon(words.at(0), off ? Scheduling::Allowed : Scheduling::Cordoned);

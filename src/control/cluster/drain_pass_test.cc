@@ -49,6 +49,32 @@ TEST_F(DrainOfANode, StopsWhatIsLeftExactlyAtTheDeadline) {
   EXPECT_TRUE(driver.durable().nodes.at(node_id("n1")).drain->overdue);
 }
 
+TEST_F(DrainOfANode, LeavesWhatDoesNotComeUpOnTheOnlyOtherNodeAndTriesThatAgainLater) {
+  driver.join("n2");
+  driver.agent("n2").starts_slowly = true;
+  driver.drain("n1");
+  driver.set("n2", kA, model::InstanceState::Failed, {"StartFailed", "no"});
+  EXPECT_EQ(driver.place_of(kA), "n1/crun");
+  EXPECT_EQ(driver.status_of(kA), "active");
+  EXPECT_FALSE(driver.runs("n2", kA));
+  driver.advance(600s - 1us);
+  EXPECT_EQ(driver.place_of(kA), "n1/crun");
+  driver.advance(1us);
+  EXPECT_EQ(driver.place_of(kA), "n2/crun");
+  EXPECT_TRUE(driver.runs("n1", kA));
+  EXPECT_EQ(driver.agent("n1").starts[kA], 1);
+}
+
+TEST_F(DrainOfANode, TriesANodeWhereItFailedAgainWhenSomebodyAsksAgain) {
+  driver.join("n2");
+  driver.agent("n2").starts_slowly = true;
+  driver.drain("n1");
+  driver.set("n2", kA, model::InstanceState::Failed, {"StartFailed", "no"});
+  ASSERT_EQ(driver.place_of(kA), "n1/crun");
+  driver.apply({a_deployment("d", {a_run("a")})});
+  EXPECT_EQ(driver.place_of(kA), "n2/crun");
+}
+
 TEST_F(DrainOfANode, StopsAlsoWhatMovedSomewhereAndNeverCameUpThere) {
   driver.join("n2");
   driver.agent("n2").starts_slowly = true;

@@ -178,6 +178,7 @@ TEST_F(Overload, MovesAsFewAsPossibleWhenTheTimeoutHasPassed) {
 TEST_F(Overload, IsOverWhenTheAveragesSaySo) {
   measure_all();
   driver.advance(60s);
+  driver.advance(2s);
   measure_all();
   driver.advance(60s);
   EXPECT_TRUE(driver.noted(NoteKind::NodeRelieved, "node/n1"));
@@ -230,10 +231,11 @@ TEST_F(Overload, WaitsWhileTheMovesOfTheLastRebalanceAreSettling) {
   driver.advance(60s);
   EXPECT_EQ(driver.place_of(key_of("b")), "n2/crun");
   driver.join("n3", a_node().cpu(4000));
-  driver.advance(300s);
+  driver.advance(290s);
   EXPECT_EQ(driver.place_of(kA), "n1/crun") << "n1 is still measured with b on it";
 
   driver.set("n2", key_of("b"), model::InstanceState::Active);
+  driver.advance(2s);
   EXPECT_FALSE(driver.runs("n1", key_of("b")));
   driver.advance(60s - 1us);
   EXPECT_EQ(driver.place_of(kA), "n1/crun") << "the averages still tell of b";
@@ -294,6 +296,7 @@ TEST_F(RebalanceByCall, PlacesEverythingAnewIfAskedTo) {
   const CallId call = rebalance(RebalanceScope::Everything);
   ASSERT_NE(answer<Accepted>(call), nullptr);
   EXPECT_EQ(answer<Accepted>(call)->moved, std::vector{key_of("b")});
+  driver.advance(2s);
   EXPECT_NE(answer<Finished>(call), nullptr);
   EXPECT_EQ(driver.place_of(key_of("b")), "n2/crun");
 }
@@ -303,9 +306,10 @@ TEST_F(RebalanceByCall, IsOneAtATime) {
   measure_all();
   driver.advance(60s);  // the thresholds have begun one
   const CallId call = rebalance();
-  driver.advance(300s);
+  driver.advance(290s);
   EXPECT_EQ(answer<Accepted>(call), nullptr);
   driver.set("n2", key_of("b"), model::InstanceState::Active);
+  driver.advance(2s);
   driver.advance(60s - 1us);
   EXPECT_EQ(answer<Accepted>(call), nullptr) << "what was moved has not been measured yet";
   driver.advance(1us);

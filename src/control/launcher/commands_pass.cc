@@ -3,6 +3,7 @@
 
 #include "base/check.h"
 #include "control/cluster/alarms.h"
+#include "control/launcher/rollouts.h"
 #include "control/launcher/start_gate.h"
 #include "control/launcher/states.h"
 #include "control/launcher/wanted.h"
@@ -31,6 +32,12 @@ bool needs_other_room(const Told& told, const Told& wanted) {
          told.runtime != wanted.runtime;
 }
 
+// By another document than it was started with; it is not its turn to be started anew.
+bool is_left_alone(const Context& context, const model::InstanceKey& key) {
+  const auto* record = context.state.find_instance(key);
+  return record != nullptr && awaits_restart(context, *record);
+}
+
 // One agent's part of the pass.
 class Orderly {
  public:
@@ -56,6 +63,10 @@ class Orderly {
 
   void look_at_wanted(const model::InstanceKey& key, const Told& wanted) {
     const auto told = node_.told.find(key);
+    if (is_left_alone(context_, key) && runs_as(key, wanted) && !node_.stopping.contains(key)) {
+      left_alone_.insert(key);
+      return;
+    }
     if (told != node_.told.end()) {
       look_at_told(key, told->second.what, wanted);
     } else if (runs_as(key, wanted) && !node_.stopping.contains(key)) {
@@ -119,6 +130,7 @@ class Orderly {
       tell(key, newcomers_.at(key));
     }
     node_.held_back = std::move(answer.held_back);
+    node_.held_back.merge(left_alone_);
     if (node_.held_back.empty()) {
       context_.holding_back.erase(id_);
     } else {
@@ -147,6 +159,7 @@ class Orderly {
   ObservedNode& node_;
   Keys keys_;
   std::map<model::InstanceKey, Told> newcomers_;
+  Keys left_alone_;
   Orders orders_;
 };
 
@@ -237,7 +250,11 @@ model::Command full_command(const Context& context, const ObservedNode& node,
                             const Orders& orders) {
   model::Command command;
   for (const auto& [key, order] : node.told) {
-    command.run.push_back(spec_of(context, key, order.what));
+    if (node.held_back.contains(key) && is_left_alone(context, key)) {
+      command.keep.push_back(key);
+    } else {
+      command.run.push_back(spec_of(context, key, order.what));
+    }
   }
   // An update of what a former life of the controller had told waits for room.
   for (const model::InstanceKey& key : node.held_back) {

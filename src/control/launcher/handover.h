@@ -5,6 +5,10 @@
 // Moves: from the moment a new place is decided until the old one is really empty.
 namespace berth::control {
 
+// A node that is lost, or in error by its own word, is not waited for: what turns up there later is
+// stopped.
+bool is_given_up(const Context& context, const model::NodeId& node);
+
 // What the record of an instance shall say of the place it leaves, now that it goes to `target`.
 // Nothing, if nothing of it can be there, or nobody can tell us when it has gone.
 std::optional<model::Leaving> leaving_after_move(const Context& context,
@@ -18,12 +22,22 @@ bool may_run_on(const Context& context, const model::NodeId& node, const model::
 const model::ReportedStatus* run_at_its_place(const Context& context,
                                               const model::InstanceRecord& record);
 
-// Whether the instance runs at its place, in its version, and is active.
+// The same, but not before the node has been told of the latest edition of its item and has acted
+// on that: of an older run that looks alike nothing can be learnt.
+const model::ReportedStatus* run_as_told(const Context& context,
+                                         const model::InstanceRecord& record);
+
+// Whether the instance runs at its place, in its version, and is up.
 bool is_active_at_its_place(const Context& context, const model::InstanceRecord& record);
 
 // Whether its node has refused to start it, because the runtime is not ready there, before it was
 // ever active at its place.
 bool start_was_refused(const Context& context, const model::InstanceRecord& record);
+
+// What serves in the meantime: the copy at the place that the instance leaves, as long as that is
+// up and the new one has not proven itself; nullptr: none does.
+const model::ReportedStatus* copy_that_serves(const Context& context,
+                                              const model::InstanceRecord& record);
 
 // Its node owes us a word about it from now on, for as long as the confirm timeout.
 void await_confirmation(Context& context, const model::InstanceKey& key);

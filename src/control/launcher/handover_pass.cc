@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "control/launcher/handover.h"
+#include "control/launcher/moves.h"
 #include "control/passes.h"
 
 namespace berth::control {
@@ -22,14 +23,6 @@ const model::ReportedStatus* reported_on(const Context& context, const model::No
   if (node == nullptr) return nullptr;
   const auto status = node->reported.find(key);
   return status == node->reported.end() ? nullptr : &status->second;
-}
-
-// A node that is lost, or in error by its own word, is not waited for: what turns up there later is
-// stopped.
-bool is_given_up(const Context& context, const model::NodeId& id) {
-  const ObservedNode* node = context.find_node(id);
-  return node == nullptr || node->liveness == Liveness::Lost ||
-         node->info.state == model::NodeState::Error;
 }
 
 bool has_left(const Context& context, const model::InstanceRecord& record) {
@@ -60,6 +53,12 @@ bool must_stop_first(const Context& context, const model::InstanceRecord& record
 
 }  // namespace
 
+bool is_given_up(const Context& context, const model::NodeId& id) {
+  const ObservedNode* node = context.find_node(id);
+  return node == nullptr || node->liveness == Liveness::Lost ||
+         node->info.state == model::NodeState::Error;
+}
+
 const model::ReportedStatus* run_at_its_place(const Context& context,
                                               const model::InstanceRecord& record) {
   if (!record.place) return nullptr;
@@ -67,6 +66,19 @@ const model::ReportedStatus* run_at_its_place(const Context& context,
   const bool is_this_run = status != nullptr && status->version == record.version &&
                            status->runtime == record.place->runtime && !status->stopping;
   return is_this_run ? status : nullptr;
+}
+
+const model::ReportedStatus* run_as_told(const Context& context,
+                                         const model::InstanceRecord& record) {
+  const auto* status = run_at_its_place(context, record);
+  if (status == nullptr) return nullptr;
+  const ObservedNode& node = *context.find_node(record.place->node);
+  const auto order = node.told.find(record.key);
+  if (order == node.told.end() || node.acted < order->second.number) return nullptr;
+  const auto edition = context.item_editions.find({record.key.item, record.version});
+  const bool is_latest =
+      edition == context.item_editions.end() || order->second.what.item_edition == edition->second;
+  return is_latest ? status : nullptr;
 }
 
 bool may_run_on(const Context& context, const model::NodeId& id, const model::InstanceKey& key) {
@@ -107,18 +119,31 @@ std::optional<model::Leaving> leaving_after_move(const Context& context,
                         .stop_first = must_stop_first(context, record)};
 }
 
-// The source goes when the target is active, or first if it must; once it has been told to, it is
-// not called back. It has gone when its node says so.
+const model::ReportedStatus* copy_that_serves(const Context& context,
+                                              const model::InstanceRecord& record) {
+  if (!record.leaving || record.leaving->stop_first) return nullptr;
+  const auto* status = reported_on(context, record.leaving->place.node, record.key);
+  const bool serves = status != nullptr && model::is_up(status->state) && !status->stopping &&
+                      status->version == record.leaving->version;
+  return serves ? status : nullptr;
+}
+
+// The source goes when the target has proven itself, or first if it must; once it has been told to,
+// it is not called back. It has gone when its node says so.
 void handover_pass(Context& context) {
   for (const model::InstanceKey& key : context.dirty.statuses) {
     const auto* known = context.state.find_instance(key);
-    if (known == nullptr || !known->leaving) continue;
+    if (known == nullptr || !known->leaving) {
+      forget_move(context, key);
+      continue;
+    }
     model::InstanceRecord record = *known;
     if (has_left(context, record)) {
       record.leaving.reset();
-    } else if (is_active_at_its_place(context, record)) {
-      record.leaving->stop_first = true;
+    } else if (!record.leaving->stop_first) {
+      record.leaving->stop_first = has_arrived(context, record);
     }
+    if (!record.leaving || record.leaving->stop_first) forget_move(context, key);
     context.put(record);
   }
 }

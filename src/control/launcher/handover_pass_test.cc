@@ -33,7 +33,11 @@ class Moves : public testing::Test {
     }
     driver.apply(configs);
   }
-  void activate(const std::string& node) { driver.set(node, kWeb, InstanceState::Active); }
+  // And it stays so for long enough.
+  void activate(const std::string& node) {
+    driver.set(node, kWeb, InstanceState::Active);
+    driver.advance(2s);
+  }
   std::string leaving() const {
     const auto& leaving = driver.record(kWeb).leaving;
     return leaving ? leaving->place.node.value() : "";
@@ -50,10 +54,13 @@ TEST_F(Moves, TheSourceRunsOnUntilTheTargetIsActive) {
   EXPECT_TRUE(driver.commands_to("n1").empty());
 }
 
-TEST_F(Moves, TheSourceIsToldToStopInTheStepThatLearnsThatTheTargetIsActive) {
+TEST_F(Moves, TheSourceIsToldToStopWhenTheTargetHasBeenActiveForAWhile) {
   label("n2");
   driver.agent("n1").stops_slowly = true;
-  activate("n2");
+  driver.set("n2", kWeb, InstanceState::Active);
+  driver.advance(2s - 1us);
+  EXPECT_TRUE(driver.commands_to("n1").empty());
+  driver.advance(1us);
   ASSERT_EQ(driver.first().commands.size(), 1u);
   EXPECT_EQ(driver.first().commands[0].command.stop, std::vector{kWeb});
   EXPECT_EQ(leaving(), "n1");
@@ -83,6 +90,46 @@ TEST_F(Moves, ATargetThatFailsLeavesTheSourceAlone) {
   driver.set("n2", kWeb, InstanceState::Failed, {"Crashed", ""});
   EXPECT_TRUE(driver.runs("n1", kWeb));
   EXPECT_TRUE(driver.effects().commands.empty());
+}
+
+TEST_F(Moves, ATargetThatEndsRightAfterItsStartLeavesTheSourceAlone) {
+  label("n2");
+  driver.set("n2", kWeb, InstanceState::Active);
+  driver.advance(1s);
+  driver.set("n2", kWeb, InstanceState::Failed, {"Crashed", ""});
+  driver.advance(10s);
+  EXPECT_TRUE(driver.runs("n1", kWeb));
+}
+
+TEST_F(Moves, ItsStatusIsThatOfTheCopyThatServes) {
+  label("n2");
+  driver.set("n2", kWeb, InstanceState::Failed, {"Crashed", ""});
+  const model::InstanceStatus status = driver.controller().statuses().at(kWeb);
+  EXPECT_EQ(status.state, InstanceState::Active);
+  EXPECT_EQ(status.place->node, node_id("n1"));
+  EXPECT_EQ(status.moving_to->node, node_id("n2"));
+}
+
+TEST_F(Moves, ATargetThatFailsIsReplacedByAnotherNodeThatFits) {
+  driver.apply({labels_of("n1", {}), labels_of("n2", {"here"}), labels_of("n3", {"here"})});
+  const std::string first = driver.record(kWeb).place->node.value();
+  const std::string second = first == "n2" ? "n3" : "n2";
+  driver.set(first, kWeb, InstanceState::Failed, {"Crashed", ""});
+  EXPECT_TRUE(driver.noted(NoteKind::MoveFailed));
+  EXPECT_EQ(driver.place_of(kWeb), second + "/crun");
+  EXPECT_EQ(leaving(), "n1");
+  EXPECT_FALSE(driver.runs(first, kWeb));
+  activate(second);
+  EXPECT_FALSE(driver.runs("n1", kWeb));
+}
+
+TEST_F(Moves, ATargetThatIsNotActiveInTimeIsReplacedToo) {
+  driver.apply({labels_of("n1", {}), labels_of("n2", {"here"}), labels_of("n3", {"here"})});
+  const std::string first = driver.record(kWeb).place->node.value();
+  driver.advance(300s - 1us);
+  EXPECT_EQ(driver.place_of(kWeb), first + "/crun");
+  driver.advance(1us);
+  EXPECT_EQ(driver.place_of(kWeb), first == "n2" ? "n3/crun" : "n2/crun");
 }
 
 TEST_F(Moves, ASecondMoveBeforeTheTargetIsUpKeepsTheSourceAndDropsTheTarget) {

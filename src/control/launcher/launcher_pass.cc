@@ -5,6 +5,7 @@
 
 #include "control/id_pool.h"
 #include "control/launcher/handover.h"
+#include "control/launcher/moves.h"
 #include "control/launcher/rebalancing.h"
 #include "control/launcher/rollouts.h"
 #include "control/launcher/snapshot.h"
@@ -186,6 +187,8 @@ class PlanCarrier {
   std::string why_it_leaves(const model::InstanceKey& key,
                             const std::optional<model::InstanceKey>& made_room_for) const {
     if (made_room_for) return "it had to make room for " + model::to_string(*made_room_for);
+    const auto failed = context_.failed_moves.find(key);
+    if (failed != context_.failed_moves.end()) return failed->second;
     const auto overloaded = relieved_by_.find(key);
     if (overloaded == relieved_by_.end()) return "";
     return overloaded->second.value() + " was overloaded";
@@ -363,17 +366,42 @@ bool give_up_refused_turns(Context& context, const Plan& plan) {
   return any;
 }
 
+// What has failed to move and finds no other place, and may not stay, must come up where it is.
+bool go_on_with_refused_moves(Context& context, const Plan& plan) {
+  bool any = false;
+  for (const Refusal& refusal : plan.refused) any |= go_on_moving(context, refusal.key);
+  return any;
+}
+
 void plan_until_it_rests(Context& context) {
   for (int i = 0; i < kPlansPerStep; ++i) {
     const placement::Snapshot snapshot = snapshot_of(context);
     const Plan plan = placement::make_plan(snapshot, {.answers = placement::Answers::Kept});
-    if (give_up_refused_turns(context, plan)) {
-      --i;  // each time there are fewer turns
+    if (give_up_refused_turns(context, plan) || go_on_with_refused_moves(context, plan)) {
+      --i;  // each time there are fewer turns, and fewer moves
       continue;
     }
     const bool changed = PlanCarrier(context, snapshot, plan).carry_out();
+    context.failed_moves.clear();
     for (auto& [key, rollout] : context.rollouts) rollout.turns.clear();
     if (!changed || plan.refused.empty()) return;
+  }
+}
+
+std::map<RequestKey, std::string> asked_by_the_call(const Context& context) {
+  std::map<RequestKey, std::string> asked = asked_versions(context.state.durable());
+  std::erase_if(asked,
+                [&](const auto& entry) { return !context.asked_requests.contains(entry.first); });
+  return asked;
+}
+
+// Who still waits for another version waits for nothing.
+void supersede_others(Context& context, const PendingRun& newcomer) {
+  for (const auto& [key, version] : newcomer.asked_for) {
+    for (auto& [number, run] : context.runs) {
+      const auto asked = run.asked_for.find(key);
+      if (asked != run.asked_for.end() && asked->second != version) run.superseded = true;
+    }
   }
 }
 
@@ -385,8 +413,9 @@ std::uint64_t begin_run(Context& context, std::optional<CallId> call) {
                  .statuses_of = {},
                  .rollouts = {},
                  .asked_for = {}};
-  if (call) run.asked_for = context.asked_requests;
-  for (const RequestKey& key : run.asked_for) {
+  if (call) run.asked_for = asked_by_the_call(context);
+  supersede_others(context, run);
+  for (const auto& [key, version] : run.asked_for) {
     if (context.state.durable().rollouts.contains(key)) run.rollouts.insert(key);
   }
   if (!run.rollouts.empty()) context.runs_with_rollouts.insert(number);
@@ -494,6 +523,8 @@ void await_confirmation(Context& context, const model::InstanceKey& key) {
 void launcher_pass(Context& context) {
   if (!context.settled || !context.dirty.plan) return;
   context.changed_by_plan.clear();
+  // What did not come up elsewhere is sorted out before anything else moves.
+  if (!context.failed_moves.empty()) plan_until_it_rests(context);
   if (context.rebalancing.now) rebalance(context);
   plan_until_it_rests(context);
   context.dirty.plan = false;

@@ -5,12 +5,6 @@
 namespace berth::control {
 namespace {
 
-bool fits(const model::EnvEntry& entry, const model::InstanceKey& key) {
-  return (!entry.item || *entry.item == key.item) &&
-         (!entry.subject || *entry.subject == key.subject) &&
-         (!entry.index || *entry.index == key.index);
-}
-
 void store(Context& context, const std::string& name,
            const std::optional<model::EnvOverride>& list) {
   context.countdowns.overrides.erase(name);
@@ -25,16 +19,9 @@ void store(Context& context, const std::string& name,
 
 std::map<std::string, std::string> variables_of(const Durable& durable,
                                                 const model::InstanceKey& key) {
-  std::map<std::string, std::string> variables;
-  for (const auto& [name, override] : durable.env_overrides) {
-    for (const model::EnvEntry& entry : override.entries) {
-      if (!fits(entry, key)) continue;
-      for (const model::EnvVariable& variable : entry.variables) {
-        variables.insert_or_assign(variable.name, variable.value);
-      }
-    }
-  }
-  return variables;
+  std::vector<const model::EnvOverride*> lists;
+  for (const auto& [name, list] : durable.env_overrides) lists.push_back(&list);
+  return model::variables_for(key, lists);
 }
 
 void replace_override(Context& context, const std::string& name,

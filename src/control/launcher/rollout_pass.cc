@@ -4,28 +4,14 @@
 
 #include "control/launcher/handover.h"
 #include "control/launcher/rollouts.h"
+#include "control/launcher/trials.h"
 #include "control/passes.h"
 #include "placement/request.h"
 
 namespace berth::control {
 namespace {
 
-using model::InstanceState;
-
 // --- What the documents say --------------------------------------------------------------------
-
-// The version that each run request asks for.
-std::map<RequestKey, std::string> asked_versions(const Durable& durable) {
-  std::map<RequestKey, std::string> versions;
-  for (const auto& [name, deployment] : durable.deployments) {
-    for (const model::RunRequest& run : deployment.run) {
-      const auto item = durable.items.lower_bound({run.item, run.version});
-      CHECK(item != durable.items.end(), "validated documents name known items");
-      versions.emplace(RequestKey{run.item, run.subject}, item->first.version);
-    }
-  }
-  return versions;
-}
 
 // The version that runs, where it is not the one that is asked for. What is preinstalled cannot be
 // gone back to: nobody has given us its item.
@@ -101,11 +87,6 @@ enum class Stage {
   Proven,
 };
 
-model::Problem restarted(const model::ReportedStatus& status) {
-  return {"Restarted", status.exit_code ? fmt::format("it ended with code {}", *status.exit_code)
-                                        : std::string("it had to be started again")};
-}
-
 // One look at one rollout: who is well, who has failed, whose turn it is.
 class Look {
  public:
@@ -161,62 +142,26 @@ class Look {
     const bool away =
         node == nullptr || !node->reachable() || node->info.state == model::NodeState::Error;
     if (record.version != record_.to) return away ? Stage::Away : Stage::Old;
-    if (rollout_.proven.contains(record.key)) return Stage::Proven;
+    if (record_.proven.contains(record.key.index)) return Stage::Proven;
+    if (awaits_restart(context_, record)) return away ? Stage::Away : Stage::Old;
     return away ? Stage::Away : judge(record);
   }
 
   Stage judge(const model::InstanceRecord& record) {
-    const auto* status = run_at_its_place(context_, record);
-    const auto [entry, is_new] = rollout_.trials.try_emplace(
-        record.key, Trial{.deadline = context_.now + context_.config.rollout_timeout,
-                          .restarts = status == nullptr ? 0 : status->restarts,
-                          .active_since = {}});
-    Trial& trial = entry->second;
-    // The time does not count that its image takes to get there.
-    const bool is_fetched = status != nullptr && status->problem.reason == "Pulling";
-    if (is_fetched) {
-      trial.deadline = kNever;
-    } else if (trial.deadline == kNever) {
-      trial.deadline = context_.now + context_.config.rollout_timeout;
-    }
-    // A runtime that is not ready says nothing about the version.
-    if (status == nullptr || status->problem.reason == "RuntimeNotReady") return wait(trial);
-    if (status->state == InstanceState::Failed) return fail(status->problem);
-    if (status->restarts > trial.restarts) return fail(restarted(*status));
-    const bool is_done = status->state == InstanceState::Inactive && status->finished;
-    // It is not paused before it is proven, by an earlier life of the controller perhaps.
-    if (is_done || status->state == InstanceState::Paused) return prove(record);
-    return status->state == InstanceState::Active ? watch(record, trial) : wait(trial);
-  }
-
-  Stage fail(model::Problem problem) {
-    problem_ = std::move(problem);
-    return Stage::Coming;
-  }
-
-  Stage wait(Trial& trial) {
-    trial.active_since.reset();
-    if (context_.now < trial.deadline) return Stage::Coming;
-    return fail(
-        {"NotActiveInTime", "it is not active after " + to_text(context_.config.rollout_timeout)});
-  }
-
-  static std::string to_text(Duration duration) {
-    return fmt::format("{} s", std::chrono::duration_cast<std::chrono::seconds>(duration).count());
-  }
-
-  // A passed check is enough; without one, a crash right after the start must not go unnoticed.
-  Stage watch(const model::InstanceRecord& record, Trial& trial) {
-    if (!trial.active_since) trial.active_since = context_.now;
-    const auto& items = context_.state.durable().items;
-    const bool checked = items.at({record.key.item, record.version}).health.has_value();
-    const bool long_enough = context_.now - *trial.active_since >= context_.config.rollout_watch;
-    return checked || long_enough ? prove(record) : Stage::Active;
+    const auto* status =
+        record_.edited ? run_as_told(context_, record) : run_at_its_place(context_, record);
+    const auto trial =
+        rollout_.trials.try_emplace(record.key, begin_trial(context_, record, status)).first;
+    Judgement judgement = control::judge(context_, record, status, trial->second);
+    if (judgement.progress == Progress::Proven) return prove(record);
+    if (judgement.progress == Progress::Failed) problem_ = std::move(judgement.problem);
+    return judgement.progress == Progress::Watched ? Stage::Active : Stage::Coming;
   }
 
   Stage prove(const model::InstanceRecord& record) {
     rollout_.trials.erase(record.key);
-    rollout_.proven.insert(record.key);
+    record_.proven.insert(record.key.index);
+    context_.state.put(record_);
     if (record.paused) context_.mark(record);
     return Stage::Proven;
   }
@@ -230,16 +175,26 @@ class Look {
     for (const model::InstanceKey& key : old_) {
       if (coming_ >= context_.config.rollout_at_once) return;
       ++coming_;
-      rollout_.turns.insert(key);
-      context_.dirty.plan = true;
+      if (record_.edited) {
+        restart(key);
+      } else {
+        rollout_.turns.insert(key);
+        context_.dirty.plan = true;
+      }
     }
+  }
+
+  // Where it is, and in the same version: that needs no plan.
+  void restart(const model::InstanceKey& key) {
+    rollout_.restarted.insert(key);
+    rollout_.look_again = true;  // its trial begins
+    context_.mark(*context_.state.find_instance(key));
   }
 
   Time wake_at() const {
     Time wake = kNever;
     for (const auto& [key, trial] : rollout_.trials) {
-      wake = std::min(wake, trial.active_since ? *trial.active_since + context_.config.rollout_watch
-                                               : trial.deadline);
+      wake = std::min(wake, next_look(context_, trial));
     }
     return wake;
   }
@@ -254,7 +209,7 @@ class Look {
 
   Context& context_;
   const RequestKey key_;
-  const model::RolloutRecord record_;
+  model::RolloutRecord record_;
   Rollout& rollout_;
   std::optional<model::Problem> problem_;
   std::set<model::InstanceKey> placed_;

@@ -203,10 +203,125 @@ TEST_F(Rollouts, DoNotWaitForNodesThatAreAwayButUpdateThemWhenTheyAreBack) {
   const CallId call =
       driver.apply({a_service("db").version("2"),
                     a_deployment("d", {a_run("web").times(3), a_run("db").version("2").on("n2")})});
-  EXPECT_TRUE(finished(call));
+  ASSERT_TRUE(finished(call));
+  ASSERT_EQ(finished(call)->incomplete.size(), 1u);
+  EXPECT_EQ(finished(call)->incomplete[0].updated, 0u);
+  EXPECT_EQ(finished(call)->incomplete[0].total, 1u);
+  EXPECT_EQ(finished(call)->incomplete[0].away, std::set{node_id("n2")});
   EXPECT_EQ(driver.agent("n2").statuses.at(key_of("db")).version, "1");
   driver.connect("n2");
   EXPECT_EQ(driver.agent("n2").statuses.at(key_of("db")).version, "2");
+}
+
+TEST_F(Rollouts, WhoIsOvertakenByAnotherCallHearsByWhichRevision) {
+  agent().starts_slowly = true;
+  const CallId first = update();
+  EXPECT_FALSE(finished(first));
+  const CallId second = driver.apply(
+      {a_service("web").version("3"), a_deployment("d", {a_run("web").times(3).version("3")})});
+  ASSERT_TRUE(finished(first));
+  EXPECT_FALSE(finished(first)->timed_out);
+  EXPECT_EQ(finished(first)->superseded_by, driver.reply_to<Accepted>(second)->revision);
+}
+
+TEST_F(Rollouts, WhatHasBeenProvenIsNotTriedAgainAlsoAfterARestartOfTheController) {
+  driver.join("n2");
+  driver.apply({a_service("web").cpu(300), a_deployment("d", {a_run("web").times(4)})});
+  ASSERT_TRUE(driver.runs("n2", web(3)));
+  driver.disconnect("n2");
+  driver.advance(3s);
+  driver.apply({a_service("web").version("2").cpu(300),
+                a_deployment("d", {a_run("web").times(4).version("2")})});
+  driver.advance(3s);
+  ASSERT_EQ(versions(), "222");
+  driver.restart();
+  driver.connect("n1");
+  driver.advance(6s);
+  driver.set("n1", web(0), InstanceState::Failed, {"Exited", "late"});
+  EXPECT_EQ(versions(), "222");
+  EXPECT_FALSE(driver.durable().rollouts.begin()->second.failed);
+}
+
+TEST_F(Rollouts, AComponentMayTakeAsLongAsItsInstallerMay) {
+  driver.join("n2", a_node().with_firmware());
+  driver.apply({a_component("fw"), a_deployment("e", {a_run("fw")})});
+  ASSERT_EQ(driver.status_of(key_of("fw")), "active");
+  driver.agent("n2").starts_slowly = true;
+  driver.apply({a_component("fw").version("2"), a_deployment("e", {a_run("fw").version("2")})});
+  driver.advance(31min);
+  driver.set("n2", key_of("fw"), InstanceState::Active);
+  driver.advance(3s);
+  EXPECT_EQ(driver.agent("n2").statuses.at(key_of("fw")).version, "2");
+  EXPECT_TRUE(driver.durable().rollouts.empty());
+}
+
+// --- The same version, edited ------------------------------------------------------------------
+
+class Edits : public Rollouts {
+ protected:
+  CallId edit(const std::string& value) {
+    return driver.apply({a_service("web").env("COLOUR", value)});
+  }
+  // How often each was started, in the order of the indices.
+  std::string starts() {
+    std::string text;
+    for (const auto& [key, count] : agent().starts) text += std::to_string(count);
+    return text;
+  }
+};
+
+TEST_F(Edits, RestartOneInstanceAfterTheOther) {
+  agent().starts_slowly = true;
+  const CallId call = edit("blue");
+  EXPECT_EQ(starts(), "211");
+  driver.set("n1", web(0), InstanceState::Active);
+  EXPECT_EQ(starts(), "221");
+  agent().starts_slowly = false;
+  driver.set("n1", web(1), InstanceState::Active);
+  EXPECT_EQ(starts(), "222");
+  EXPECT_FALSE(finished(call));
+  driver.advance(2s);
+  EXPECT_TRUE(finished(call));
+  EXPECT_TRUE(driver.durable().rollouts.empty());
+}
+
+TEST_F(Edits, StopAtTheFirstFailureAndTheOthersKeepRunningWhatTheyHave) {
+  agent().starts_slowly = true;
+  const CallId call = edit("blue");
+  driver.set("n1", web(0), InstanceState::Failed, {"Crashed", "no such colour"});
+  EXPECT_EQ(starts(), "211");
+  EXPECT_EQ(driver.status_of(web(1)), "active(NotRestarted)");
+  ASSERT_TRUE(finished(call));
+  EXPECT_EQ(finished(call)->rolled_back.at(0).failed->message,
+            "web/default/0 did not come up in version 1 as edited: no such colour");
+  driver.connect("n1");
+  EXPECT_EQ(starts(), "211") << "a new stream restarts nobody";
+  agent().starts_slowly = false;
+  edit("green");
+  driver.advance(2s);
+  EXPECT_EQ(driver.status_of(web(0)), "active");
+  EXPECT_EQ(agent().variables.at(web(2)).at("COLOUR"), "green");
+}
+
+TEST_F(Edits, GoOnAfterARestartOfTheController) {
+  agent().starts_slowly = true;
+  edit("blue");
+  driver.restart();
+  driver.connect("n1");
+  EXPECT_EQ(starts(), "211");
+  agent().starts_slowly = false;
+  driver.set("n1", web(0), InstanceState::Active);
+  driver.advance(10s);
+  EXPECT_EQ(starts(), "222");
+  EXPECT_TRUE(driver.durable().rollouts.empty());
+}
+
+TEST_F(Edits, RestartNobodyIfOnlyTheHealthCheckChanges) {
+  model::Item item = a_service("web");
+  item.health = model::HealthCheck{};
+  driver.apply({item});
+  EXPECT_EQ(starts(), "111");
+  EXPECT_TRUE(driver.durable().rollouts.empty());
 }
 
 TEST_F(Rollouts, TheOldVersionCannotBeDeletedWhileItMayBeNeeded) {

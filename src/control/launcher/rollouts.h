@@ -11,6 +11,9 @@ namespace berth::control {
 // The instances of a run request that there is a record of.
 std::vector<const model::InstanceRecord*> records_of(const Durable& durable, const RequestKey& key);
 
+// The version that each run request asks for.
+std::map<RequestKey, std::string> asked_versions(const Durable& durable);
+
 // Whether the instance has gone back to the old version, although the new one is asked for.
 bool has_gone_back(const model::RolloutRecord& rollout, const model::InstanceKey& key);
 
@@ -30,6 +33,17 @@ bool is_at_rest(const Context& context, const RequestKey& key);
 // Whether it runs a new version that has yet to prove itself. Until then it is not paused: what
 // stands still proves nothing.
 bool is_on_trial(const Context& context, const model::InstanceRecord& record);
+
+// Whether it shall be started anew because its item was edited, and it is not its turn yet: until
+// then it is left alone.
+bool awaits_restart(const Context& context, const model::InstanceRecord& record);
+
+// The requests of which something runs by the item.
+std::set<RequestKey> requests_running(const Durable& durable, const model::ItemKey& item);
+
+// The item of the request was edited under the version that it asks for. Not while the request goes
+// from one version to another: then what runs follows at once.
+bool begin_restarts(Context& context, const RequestKey& key, const std::string& version);
 
 // Which version each instance of the request has now.
 placement::Versions versions_of(const Context& context, const model::RolloutRecord& rollout);

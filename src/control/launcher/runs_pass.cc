@@ -39,15 +39,39 @@ bool is_at_rest(const Context& context, const model::InstanceKey& key,
 
 bool is_finished(const PendingRun& run) { return run.restless.empty() && run.rollouts.empty(); }
 
+// Of a rollout that has not failed, and waits for nodes that are away.
+Incomplete incomplete_of(const Context& context, const model::RolloutRecord& rollout) {
+  Incomplete incomplete{.item = rollout.item,
+                        .subject = rollout.subject,
+                        .version = rollout.to,
+                        .updated = 0,
+                        .total = 0,
+                        .away = {}};
+  for (const auto* record : records_of(context.state.durable(), {rollout.item, rollout.subject})) {
+    if (!record->place || record->preinstalled) continue;
+    ++incomplete.total;
+    if (record->version == rollout.to && rollout.proven.contains(record->key.index)) {
+      ++incomplete.updated;
+    } else if (find_awaited(context, record->place->node) == nullptr) {
+      incomplete.away.insert(record->place->node);
+    }
+  }
+  return incomplete;
+}
+
 Finished finish(const Context& context, const PendingRun& run) {
-  Finished finished{.timed_out = !run.restless.empty() || !run.rollouts.empty(),
-                    .statuses = {},
-                    .rolled_back = {}};
-  for (const RequestKey& key : run.asked_for) {
+  Finished finished{
+      .timed_out = !run.superseded && !is_finished(run), .statuses = {}, .rolled_back = {}};
+  if (run.superseded) finished.superseded_by = context.state.revision();
+  for (const auto& [key, version] : run.asked_for) {
     const auto& rollouts = context.state.durable().rollouts;
     const auto rollout = rollouts.find(key);
-    if (rollout != rollouts.end() && has_failed(rollout->second)) {
+    if (rollout == rollouts.end() || rollout->second.to != version) continue;
+    if (has_failed(rollout->second)) {
       finished.rolled_back.push_back(rollout->second);
+    } else {
+      Incomplete incomplete = incomplete_of(context, rollout->second);
+      if (!incomplete.away.empty()) finished.incomplete.push_back(std::move(incomplete));
     }
   }
   for (const model::InstanceKey& key : run.statuses_of) {
@@ -149,6 +173,9 @@ void runs_pass(Context& context) {
   add_empty_runs(context, finished);
   for (const model::InstanceKey& key : context.dirty.statuses) look_at(context, key, finished);
   add_overdue_runs(context, finished);
+  for (const auto& [number, run] : context.runs) {
+    if (run.superseded) finished.insert(number);
+  }
   for (const std::uint64_t number : finished) {
     const PendingRun& run = context.runs.at(number);
     if (run.call) context.effects.replies.push_back({*run.call, finish(context, run)});

@@ -130,16 +130,20 @@ TEST_F(Runs, AnEditUnderTheSameVersionIsFinishedWhenTheNodeHasActedOnIt) {
   const CallId call = driver.apply({a_service("web").env("mode", "quiet")});
   EXPECT_FALSE(finished(call));
   driver.report("n1", agent().answer(driver.commands_to("n1").at(0)));
+  EXPECT_FALSE(finished(call)) << "it must stay up for a moment";
+  agent().answers = true;
+  driver.advance(2s);
   EXPECT_TRUE(finished(call));
 }
 
-TEST_F(Runs, SeveralCallsWaitForTheSameInstance) {
+TEST_F(Runs, ACallThatAsksForSomethingElseEndsTheOneBefore) {
   agent().starts_slowly = true;
   const CallId first = want_web();
   const CallId second =
       driver.apply({a_service("web").version("2"), a_deployment("d", {a_run("web").version("2")})});
-  driver.set("n1", kWeb, InstanceState::Active);
   EXPECT_TRUE(finished(first));
+  EXPECT_FALSE(finished(second));
+  driver.set("n1", kWeb, InstanceState::Active);
   driver.advance(2s);
   EXPECT_TRUE(finished(second));
 }

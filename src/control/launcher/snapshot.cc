@@ -5,6 +5,7 @@
 #include "base/check.h"
 #include "control/cluster/settings.h"
 #include "control/launcher/handover.h"
+#include "control/launcher/moves.h"
 #include "control/launcher/rollouts.h"
 
 namespace berth::control {
@@ -40,11 +41,36 @@ bool concerns_plan(const model::InstanceRecord& record, const Asked& asked) {
   return !record.preinstalled || asked.contains({record.key.item, record.key.subject});
 }
 
-model::Usage measured(const Context& context, const model::InstanceRecord& record) {
-  const ObservedNode* node = context.find_node(record.place->node);
+model::Usage measured(const Context& context, const model::NodeId& id,
+                      const model::InstanceKey& key) {
+  const ObservedNode* node = context.find_node(id);
   if (node == nullptr) return {};
-  const auto status = node->reported.find(record.key);
+  const auto status = node->reported.find(key);
   return status == node->reported.end() ? model::Usage{} : status->second.usage;
+}
+
+// What has failed to move is still where it serves.
+std::optional<placement::Present> present_of(const Context& context,
+                                             const model::InstanceRecord& record) {
+  if (!record.place) return std::nullopt;
+  if (has_failed_to_move(context, record)) {
+    const model::Leaving& source = *record.leaving;
+    return placement::Present{source.place, source.version,
+                              measured(context, source.place.node, record.key)};
+  }
+  if (start_was_refused(context, record) && copy_that_serves(context, record) == nullptr) {
+    return std::nullopt;
+  }
+  return placement::Present{*record.place, record.version,
+                            measured(context, record.place->node, record.key)};
+}
+
+void add_avoided(const Context& context, placement::Snapshot& snapshot) {
+  for (const auto& [key, avoided] : context.avoided) {
+    const auto* record = context.state.find_instance(key);
+    if (record == nullptr || record->version != avoided.version) continue;
+    for (const auto& [node, until] : avoided.until) snapshot.avoided[key].insert(node);
+  }
 }
 
 }  // namespace
@@ -112,11 +138,11 @@ placement::Snapshot snapshot_of(const Context& context) {
     if (!concerns_plan(record, asked)) continue;
     if (record.preinstalled) snapshot.bound.emplace(key, *record.place);
     if (const auto home = home_of(durable, record)) snapshot.homes.emplace(key, *home);
-    if (!record.place || start_was_refused(context, record)) continue;
-    snapshot.present.emplace_hint(
-        snapshot.present.end(), key,
-        placement::Present{*record.place, record.version, measured(context, record)});
+    if (const auto present = present_of(context, record)) {
+      snapshot.present.emplace_hint(snapshot.present.end(), key, *present);
+    }
   }
+  add_avoided(context, snapshot);
   return snapshot;
 }
 

@@ -91,6 +91,7 @@ TEST_F(Gate, AnUpdateThatNeedsMoreRoomWaitsAlsoAfterARestartOfTheController) {
 
 TEST_F(Gate, ASwapOfTwoMovesDoesNotDeadlock) {
   swap();
+  driver.advance(2s);
   EXPECT_EQ(driver.place_of(kA), "n2/crun");
   EXPECT_EQ(driver.place_of(kB), "n1/crun");
   EXPECT_EQ(driver.status_of(kA), "active");
@@ -107,6 +108,7 @@ TEST_F(Gate, InASwapTheLaterScheduledStopsFirstAndTheEarlierMovesWithoutAGap) {
   EXPECT_FALSE(driver.runs("n2", kA));
   driver.agent("n2").drop(kB);
   driver.report_changes("n2");
+  driver.advance(2s);
   EXPECT_EQ(driver.status_of(kA), "active");
   EXPECT_EQ(driver.status_of(kB), "active");
 }
@@ -125,6 +127,7 @@ TEST_F(Gate, ARingOfThreeDoesNotDeadlock) {
   driver.apply({labels_of("n3", {"third"})});
   driver.apply({a_service("c").cpu(800), a_deployment("e", {a_run("c").label("third")})});
   driver.apply({labels_of("n1", {"third"}), labels_of("n2", {"left"}), labels_of("n3", {"right"})});
+  driver.advance(6s);
   EXPECT_EQ(driver.status_of(kA), "active");
   EXPECT_EQ(driver.status_of(kB), "active");
   EXPECT_EQ(driver.status_of(key_of("c")), "active");

@@ -120,6 +120,7 @@ TEST_F(TravellingStates, WhatComesBackIsNewerThanWhatWasLeft) {
   save("n1", "one");
   label("n2");
   const auto at_n2 = driver.agent("n2").handed.at(kWeb).generation;
+  driver.advance(2s);
   label("n1");
   EXPECT_EQ(handed("n1"), "one");
   EXPECT_GT(driver.agent("n1").handed.at(kWeb).generation, at_n2);

@@ -39,6 +39,16 @@ model::InstanceStatus as_reported(model::InstanceStatus status,
   return status;
 }
 
+bool is_unverified(const ObservedNode& node, const model::Place& place) {
+  return node.liveness == Liveness::Unreachable ||
+         (node.reachable() && !node.readiness.is_ready(place.runtime));
+}
+
+// Because its item was edited; else its version changes.
+bool is_being_restarted(const Context& context, const model::InstanceKey& key) {
+  return context.state.durable().rollouts.at({key.item, key.subject}).edited;
+}
+
 model::InstanceStatus placed_status(const Context& context, const model::InstanceRecord& record,
                                     model::InstanceStatus status) {
   const auto observed = context.instances.find(record.key);
@@ -53,17 +63,30 @@ model::InstanceStatus placed_status(const Context& context, const model::Instanc
   if (node->info.state == model::NodeState::Error) {
     return failed(std::move(status), "NodeError", record.place->node.value() + " is in error");
   }
-  status.unverified = node->liveness == Liveness::Unreachable ||
-                      (node->reachable() && !node->readiness.is_ready(record.place->runtime));
+  status.unverified = is_unverified(*node, *record.place);
   const auto* reported = run_at_its_place(context, record);
   if (reported == nullptr) return unconfirmed(context, record, std::move(status));
   status = as_reported(std::move(status), *reported);
   // It runs, but not what was asked for.
   const auto* why = rolled_back_because(context, record.key);
   if (why != nullptr && status.problem.reason.empty())
-    status.problem = {"RolledBack", why->message};
+    status.problem = {is_being_restarted(context, record.key) ? "NotRestarted" : "RolledBack",
+                      why->message};
   const auto alert = alert_of(context, record.key);
   if (alert && status.problem.reason.empty()) status.problem = *alert;
+  return status;
+}
+
+// While it moves, the copy that serves is what counts.
+model::InstanceStatus moving_status(const Context& context, const model::InstanceRecord& record,
+                                    const model::ReportedStatus& reported) {
+  const model::Place& source = record.leaving->place;
+  model::InstanceStatus status{
+      .key = record.key, .version = record.leaving->version, .place = source};
+  const ObservedNode& node = *context.find_node(source.node);
+  status.unverified = is_unverified(node, source);
+  status = as_reported(std::move(status), reported);
+  status.moving_to = record.place;
   return status;
 }
 
@@ -71,6 +94,7 @@ std::string in_words(const model::InstanceStatus& status) {
   std::string words(model::to_string(status.state));
   if (!status.problem.reason.empty()) words += "(" + status.problem.reason + ")";
   if (status.place) words += " on " + model::to_string(*status.place);
+  if (status.moving_to) words += ", moving to " + model::to_string(*status.moving_to);
   if (status.unverified) words += ", unverified";
   return words;
 }
@@ -80,6 +104,7 @@ model::InstanceStatus gone(model::InstanceStatus last) {
   last.problem = {};
   last.place.reset();
   last.unverified = false;
+  last.moving_to.reset();
   return last;
 }
 
@@ -121,6 +146,8 @@ std::optional<model::InstanceStatus> status_of(const Context& context,
   }
   model::InstanceStatus status{.key = key, .version = record->version, .place = record->place};
   if (record->phase == model::Phase::Placed) {
+    const auto* serving = copy_that_serves(context, *record);
+    if (serving != nullptr) return moving_status(context, *record, *serving);
     return placed_status(context, *record, std::move(status));
   }
   if (record->phase == model::Phase::Inactive) {

@@ -120,6 +120,7 @@ TEST_F(Network, AnAddressStaysThroughUpdatesMovesAndRestartsOfTheController) {
   EXPECT_EQ(told_address("n1", key_of("web")), "10.0.0.2");
   driver.apply({a_deployment("d", {a_run("web").version("2").on("n2")})});
   EXPECT_EQ(told_address("n2", key_of("web")), "10.0.0.2");
+  driver.advance(2s);
   EXPECT_THAT(owners_on("n1"), IsEmpty());
   const int starts = driver.agent("n2").starts.at(key_of("web"));
   driver.restart();

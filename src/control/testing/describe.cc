@@ -10,6 +10,7 @@ std::string describe(const model::InstanceStatus& status) {
   if (!status.problem.reason.empty()) text += "(" + status.problem.reason + ")";
   if (status.place) text += " on " + model::to_string(*status.place);
   if (!status.version.empty()) text += ", version " + status.version;
+  if (status.moving_to) text += ", moving to " + model::to_string(*status.moving_to);
   if (status.unverified) text += ", unverified";
   if (!status.problem.message.empty()) text += ": " + status.problem.message;
   return text;
@@ -80,6 +81,13 @@ std::vector<std::string> describe(const Reply& reply) {
     for (const auto& rollout : finished->rolled_back) {
       lines.push_back(fmt::format("  back to {}@{}: {}", rollout.item.value(), rollout.from,
                                   rollout.failed->message));
+    }
+    for (const Incomplete& one : finished->incomplete) {
+      lines.push_back(fmt::format("  {}@{} on {} of {}, {} nodes away", one.item.value(),
+                                  one.version, one.updated, one.total, one.away.size()));
+    }
+    if (finished->superseded_by) {
+      lines.push_back(fmt::format("  superseded by revision {}", *finished->superseded_by));
     }
   }
   return lines;

@@ -233,6 +233,12 @@ std::string listed(std::uint64_t revision, const model::Manifest& documents) {
   return json + "]}";
 }
 
+std::string listed(const Cluster& cluster) {
+  std::string json = listed(cluster.revision, cluster.documents);
+  json.pop_back();
+  return json + ",\"held\":" + codec::held_to_json(cluster.held) + "}";
+}
+
 struct Selected {
   std::uint64_t revision = 0;
   model::Manifest documents;
@@ -297,8 +303,7 @@ void why(const Services& services, const v1::WhyRequest& request, const CallPtr&
 
 void get_cluster(const Services& services, const v1::GetClusterRequest&, const CallPtr& call) {
   look(services, call, copy_of, [call](const Cluster& cluster) {
-    answer_with_json(call, listed(cluster.revision, cluster.documents),
-                     v1::Cluster::default_instance());
+    answer_with_json(call, listed(cluster), v1::Cluster::default_instance());
   });
 }
 

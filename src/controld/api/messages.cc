@@ -84,6 +84,10 @@ v1::Instance to_message(const model::InstanceStatus& status) {
     message.mutable_place()->set_node(status.place->node.value());
     message.mutable_place()->set_runtime(status.place->runtime.value());
   }
+  if (status.moving_to) {
+    message.mutable_moving_to()->set_node(status.moving_to->node.value());
+    message.mutable_moving_to()->set_runtime(status.moving_to->runtime.value());
+  }
   message.set_unverified(status.unverified);
   if (status.exit_code) message.set_exit_code(*status.exit_code);
   message.set_restarts(status.restarts);
@@ -187,6 +191,16 @@ v1::Finished to_message(const control::Finished& finished) {
     *added.mutable_problem() = codec::to_wire(*rollout.failed);
     for (const std::uint32_t index : rollout.kept_back) added.add_kept_back(index);
   }
+  for (const control::Incomplete& incomplete : finished.incomplete) {
+    v1::Incomplete& added = *message.add_incomplete();
+    added.set_item(incomplete.item.value());
+    added.set_subject(incomplete.subject.value());
+    added.set_version(incomplete.version);
+    added.set_updated(incomplete.updated);
+    added.set_total(incomplete.total);
+    for (const model::NodeId& node : incomplete.away) added.add_away(node.value());
+  }
+  message.set_superseded_by(finished.superseded_by.value_or(0));
   return message;
 }
 

@@ -18,6 +18,7 @@ constexpr std::array kRules{
     &state_rule,
     &instance_count_rule,
     &threshold_rule,
+    &failed_there_rule,
 };
 
 }  // namespace

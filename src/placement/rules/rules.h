@@ -19,6 +19,7 @@ extern const Rule storage_rule;
 extern const Rule state_rule;
 extern const Rule instance_count_rule;
 extern const Rule threshold_rule;
+extern const Rule failed_there_rule;
 
 // For the rules that compare amounts: turns down if less is left than asked for. nullopt =
 // unlimited.

@@ -1,0 +1,170 @@
+#include <fmt/format.h>
+
+#include "control/launcher/handover.h"
+#include "control/launcher/moves.h"
+#include "control/launcher/trials.h"
+#include "control/passes.h"
+
+namespace berth::control {
+namespace {
+
+Move* find_move(Context& context, const model::InstanceRecord& record) {
+  const auto move = context.moves.find(record.key);
+  const bool is_this = move != context.moves.end() && move->second.target == record.place;
+  return is_this ? &move->second : nullptr;
+}
+
+Move& begin(Context& context, const model::InstanceRecord& record) {
+  Move& move = context.moves[record.key];
+  move = {.target = *record.place,
+          .trial = begin_trial(context, record, run_as_told(context, record))};
+  return move;
+}
+
+// What its node has not been told yet, because it waits for room there, cannot be late.
+bool is_told(const Context& context, const model::InstanceRecord& record) {
+  const ObservedNode* node = context.find_node(record.place->node);
+  return node != nullptr && node->told.contains(record.key);
+}
+
+Judgement judge(const Context& context, const model::InstanceRecord& record, Move& move) {
+  if (!is_told(context, record) && move.trial.deadline <= context.now) {
+    move.trial = begin_trial(context, record, nullptr);
+  }
+  const auto* status = run_as_told(context, record);
+  if (status != nullptr && status->problem.reason == "RuntimeNotReady") {
+    return {Progress::Failed, status->problem};
+  }
+  if (is_given_up(context, record.place->node)) {
+    return {Progress::Failed, {"NodeLost", record.place->node.value() + " is given up"}};
+  }
+  return control::judge(context, record, status, move.trial);
+}
+
+void avoid(Context& context, const model::InstanceRecord& record) {
+  Avoided& avoided = context.avoided[record.key];
+  if (avoided.version != record.version) avoided = {.version = record.version, .until = {}};
+  const Time until = context.now + context.config.failed_move_retry;
+  avoided.until.insert_or_assign(record.place->node, until);
+  context.avoided_alarms.set(record.key, avoided.until.begin()->second);
+  for (const auto& [node, time] : avoided.until) {
+    if (time < until) context.avoided_alarms.set(record.key, time);
+  }
+}
+
+std::string in_words(const model::Problem& problem) {
+  return problem.message.empty() ? problem.reason
+                                 : fmt::format("{}: {}", problem.reason, problem.message);
+}
+
+void fail(Context& context, const model::InstanceRecord& record, const model::Problem& problem) {
+  avoid(context, record);
+  const std::string why = fmt::format("it did not come up on {}: {}",
+                                      model::to_string(*record.place), in_words(problem));
+  context.failed_moves.insert_or_assign(record.key, why);
+  context.note(
+      NoteKind::MoveFailed, record.key,
+      fmt::format("{}; it still serves on {}", why, model::to_string(record.leaving->place)));
+  context.dirty.plan = true;
+}
+
+// A change of the version is judged by its rollout; and where nothing serves any more there is
+// nothing to go back to.
+bool can_be_given_up(const Context& context, const model::InstanceRecord& record) {
+  return copy_that_serves(context, record) != nullptr &&
+         record.leaving->version == record.version && !context.failed_moves.contains(record.key);
+}
+
+bool must_come_up_here(const Context& context, const Move& move) {
+  return move.is_last_resort && context.now < move.trial.deadline;
+}
+
+// One that has failed is looked at at once if it can be given up, else when it has another chance.
+std::optional<Time> next_look_at(const Context& context, const model::InstanceRecord& record,
+                                 const Move& move, const Judgement& judgement) {
+  if (judgement.progress != Progress::Failed) return next_look(context, move.trial);
+  if (must_come_up_here(context, move)) return move.trial.deadline;
+  if (can_be_given_up(context, record)) return context.now;
+  return std::nullopt;
+}
+
+void look_at(Context& context, const model::InstanceKey& key) {
+  const auto* record = context.state.find_instance(key);
+  if (record == nullptr || !record->place || !can_be_given_up(context, *record)) return;
+  Move* move = find_move(context, *record);
+  if (move == nullptr) return;
+  const Judgement judgement = judge(context, *record, *move);
+  if (judgement.progress != Progress::Failed) return;
+  if (must_come_up_here(context, *move)) return;
+  fail(context, *record, judgement.problem);
+}
+
+void forget_old_failures(Context& context) {
+  for (const model::InstanceKey& key : context.avoided_alarms.take_due(context.now)) {
+    const auto avoided = context.avoided.find(key);
+    std::optional<Time> next;
+    std::erase_if(avoided->second.until, [&](const auto& entry) {
+      if (entry.second <= context.now) return true;
+      take_earlier(next, entry.second);
+      return false;
+    });
+    context.avoided_alarms.set(key, next);
+    if (!next) context.avoided.erase(avoided);
+    context.dirty.plan = true;
+  }
+}
+
+}  // namespace
+
+bool has_arrived(Context& context, const model::InstanceRecord& record) {
+  // Where nothing serves there is nothing to be careful with.
+  if (copy_that_serves(context, record) == nullptr) return is_active_at_its_place(context, record);
+  Move* move = find_move(context, record);
+  if (move == nullptr) {
+    // It comes back to where it has been running all the time.
+    if (is_active_at_its_place(context, record)) return true;
+    move = &begin(context, record);
+  }
+  const Judgement judgement = judge(context, record, *move);
+  context.move_alarms.set(record.key, next_look_at(context, record, *move, judgement));
+  return judgement.progress == Progress::Proven;
+}
+
+void forget_move(Context& context, const model::InstanceKey& key) {
+  context.moves.erase(key);
+  context.move_alarms.set(key, std::nullopt);
+}
+
+bool has_failed_to_move(const Context& context, const model::InstanceRecord& record) {
+  return context.failed_moves.contains(record.key) && copy_that_serves(context, record) != nullptr;
+}
+
+bool go_on_moving(Context& context, const model::InstanceKey& key) {
+  if (context.failed_moves.erase(key) == 0) return false;
+  const auto* record = context.state.find_instance(key);
+  if (record == nullptr || copy_that_serves(context, *record) == nullptr) return false;
+  begin(context, *record).is_last_resort = true;
+  context.dirty.statuses.insert(key);
+  return true;
+}
+
+void avoid_nothing(Context& context, const RequestKey& request) {
+  const model::InstanceKey first{request.first, request.second, 0};
+  auto it = context.avoided.lower_bound(first);
+  while (it != context.avoided.end() && it->first.item == request.first &&
+         it->first.subject == request.second) {
+    context.avoided_alarms.set(it->first, std::nullopt);
+    it = context.avoided.erase(it);
+    context.dirty.plan = true;
+  }
+}
+
+void moves_pass(Context& context) {
+  forget_old_failures(context);
+  for (const model::InstanceKey& key : context.move_alarms.take_due(context.now)) {
+    context.dirty.statuses.insert(key);
+  }
+  for (const model::InstanceKey& key : context.dirty.statuses) look_at(context, key);
+}
+
+}  // namespace berth::control
