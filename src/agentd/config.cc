@@ -13,6 +13,7 @@
 #include "codec/rules.h"
 #include "codec/scalar.h"
 #include "codec/yaml_reader.h"
+#include "runtime/run_directory.h"
 
 namespace berth::agentd {
 namespace {
@@ -105,7 +106,7 @@ std::vector<std::string> usual_runtimes(const fs::path& state_dir) {
   return names;
 }
 
-// Those of the list, which may be empty, else the usual; then those with settings of their own.
+// Those of the list, else the usual; then those with settings of their own.
 Result<std::vector<std::string>> runtime_names(const Settings& settings,
                                                const fs::path& state_dir) {
   std::vector<std::string> names;
@@ -113,7 +114,7 @@ Result<std::vector<std::string>> runtime_names(const Settings& settings,
     if (contains(names, name)) return settings.wrong("runtimes", name + " is named twice");
     names.push_back(name);
   }
-  if (!settings.was_said("runtimes")) names = usual_runtimes(state_dir);
+  if (names.empty()) names = usual_runtimes(state_dir);
   for (const std::string& name : settings.members("runtime")) {
     if (!contains(names, name)) names.push_back(name);
   }

@@ -12,6 +12,7 @@
 #include "runtime/instance_directories.h"
 #include "runtime/instance_state.h"
 #include "runtime/logs.h"
+#include "runtime/run_directory.h"
 #include "runtime/runtimes.h"
 #include "shell/log.h"
 

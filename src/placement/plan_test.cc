@@ -64,8 +64,9 @@ TEST(Plan, SaysWhichMovesLeaveStorageBehind) {
 }
 
 TEST(Plan, WhatHasStoredSomethingComesBackToItIfItCan) {
-  model::Manifest manifest{an_item("a").asking_cpu(10).with_quotas({.storage = Bytes{1}}),
-                           a_run("a"), a_node("n1").with_cpu(1000), a_node("n2").with_cpu(100)};
+  const model::Manifest manifest{an_item("a").asking_cpu(10).with_quotas({.storage = Bytes{1}}),
+                                 a_run("a"), a_node("n1").with_cpu(1000),
+                                 a_node("n2").with_cpu(100)};
   Snapshot snapshot = snapshot_of(manifest);
   EXPECT_EQ(place_of(make_plan(snapshot, {}), key("a")), "n1/p");
   snapshot.homes[key("a")] = {model::NodeId{"n2"}};
@@ -81,8 +82,9 @@ TEST(Plan, WhatHasStoredSomethingComesBackToItIfItCan) {
 }
 
 TEST(Plan, WhatHasStoredNothingComesBackWhereItFitsBest) {
-  Snapshot snapshot = snapshot_of({an_item("a").asking_cpu(10), a_run("a"),
-                                   a_node("n1").with_cpu(1000), a_node("n2").with_cpu(100)});
+  const model::Manifest manifest{an_item("a").asking_cpu(10), a_run("a"),
+                                 a_node("n1").with_cpu(1000), a_node("n2").with_cpu(100)};
+  Snapshot snapshot = snapshot_of(manifest);
   snapshot.homes[key("a")] = {model::NodeId{"n2"}};
   EXPECT_EQ(place_of(make_plan(snapshot, {}), key("a")), "n1/p");
 }

@@ -44,7 +44,8 @@ void finish_erasing(Context& context, const model::InstanceRecord& record) {
   }
   context.countdowns.emptied.erase(record.key);
   if (record.uid != 0) give_back_uid(context.state, record.uid);
-  context.note(NoteKind::Erased, record.key, "its data are gone, its ids are free");
+  context.note(NoteKind::Erased, record.key,
+               "its data are gone from every node of the unit, its ids are free");
   context.erase(record.key);
 }
 

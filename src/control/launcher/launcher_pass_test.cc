@@ -232,6 +232,8 @@ TEST_F(RefusedStart, WhatHasOnceRunThereIsNotLeftHangingEither) {
 
 TEST_F(RefusedStart, NorIsItAfterARestartOfTheControlPlane) {
   driver.restart();
+  driver.connect("n1");
+  driver.connect("n2");
   refuse();
   EXPECT_EQ(driver.place_of(kWeb), "n2/crun");
 }

@@ -135,7 +135,7 @@ void wait_for_instances(Context& context, std::uint64_t number, PendingRun& run,
   }
 }
 
-void look_at_rollouts(Context& context) {
+void look_at_rollouts(Context& context, std::set<std::uint64_t>& finished) {
   std::vector<std::uint64_t> settled;
   for (const std::uint64_t number : context.runs_with_rollouts) {
     PendingRun& run = context.runs.at(number);
@@ -146,7 +146,10 @@ void look_at_rollouts(Context& context) {
     });
     if (run.rollouts.empty()) settled.push_back(number);
   }
-  for (const std::uint64_t number : settled) context.runs_with_rollouts.erase(number);
+  for (const std::uint64_t number : settled) {
+    context.runs_with_rollouts.erase(number);
+    if (is_finished(context.runs.at(number))) finished.insert(number);  // nothing of it is placed
+  }
 }
 
 // Since the last time; they are the last in the list.
@@ -168,8 +171,8 @@ void add_overdue_runs(const Context& context, std::set<std::uint64_t>& finished)
 
 void runs_pass(Context& context) {
   answer_accepted(context);
-  look_at_rollouts(context);
   std::set<std::uint64_t> finished;
+  look_at_rollouts(context, finished);
   add_empty_runs(context, finished);
   for (const model::InstanceKey& key : context.dirty.statuses) look_at(context, key, finished);
   add_overdue_runs(context, finished);

@@ -213,7 +213,8 @@ void Driver::check_wake(const std::optional<Time>& wake_at) {
   const Effects effects = copy.step(before, {});
   EXPECT_TRUE(effects.writes.empty() && effects.commands.empty() && effects.replies.empty() &&
               effects.changes.empty() && effects.notes.empty())
-      << "something happened before wake_at";
+      << "something happened before wake_at: "
+      << (effects.notes.empty() ? "nothing to tell" : effects.notes[0].text);
 }
 
 void Driver::let_agents_answer() {
