@@ -157,8 +157,7 @@ class Pausing {
 
   bool is_reachable(const std::string& node) const {
     const auto found = mirror_.nodes.find(node);
-    return node.empty() ||
-           (found != mirror_.nodes.end() && found->second.liveness() == "reachable");
+    return found == mirror_.nodes.end() || found->second.liveness() == "reachable";
   }
 
   bool fail(const std::string& name, const std::string& why) {

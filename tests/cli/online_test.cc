@@ -645,17 +645,38 @@ TEST_F(Online, PauseAndResumeWaitUntilItIsSo) {
   server_.answer("POST /v1/instances/web%2Fvehicle%2F0/pause", R"({"revision":"43"})");
   server_.answer("POST /v1/instances/web%2Fvehicle%2F0/resume", R"({"revision":"44"})");
   server_.stream("GET /v1/watch", {web_is("ACTIVE"), R"({"synced":true})", web_is("PAUSED")}, true);
-  const Finished paused = berth({"pause", "web"});
+  const Finished paused = berth({"pause", "web/vehicle/0"});
   EXPECT_EQ(paused.exit_code, 0) << paused.err;
   EXPECT_EQ(paused.out,
             "instance/web/vehicle/0 to be paused (revision 43)\n"
             "instance/web/vehicle/0 is paused\n");
   server_.stream("GET /v1/watch", {web_is("PAUSED"), R"({"synced":true})", web_is("ACTIVE")}, true);
-  const Finished resumed = berth({"resume", "web"});
+  const Finished resumed = berth({"resume", "web/vehicle/0"});
   EXPECT_EQ(resumed.exit_code, 0) << resumed.err;
   EXPECT_EQ(resumed.out,
             "instance/web/vehicle/0 to be resumed (revision 44)\n"
             "instance/web/vehicle/0 is resumed\n");
+}
+
+TEST_F(Online, ARuntimeThatIsNotReadyDoesNotKeepItFromBeingPaused) {
+  answer_everything();
+  server_.answer("POST /v1/instances/web%2Fvehicle%2F0/pause", R"({"revision":"43"})");
+  const std::string unverified = R"(,"unverified":true)";
+  server_.stream("GET /v1/watch",
+                 {R"({"node":{"name":"n1","liveness":"reachable"}})", web_is("ACTIVE", unverified),
+                  R"({"synced":true})", web_is("PAUSED", unverified)},
+                 true);
+  const Finished paused = berth({"pause", "web/vehicle/0"});
+  EXPECT_EQ(paused.exit_code, 0) << paused.err;
+}
+
+TEST_F(Online, PauseMeansAllOfAnItem) {
+  answer_everything();
+  server_.answer("POST /v1/instances/web%2Fvehicle%2F0/pause", R"({"revision":"43"})");
+  server_.answer("POST /v1/instances/web%2Fvehicle%2F1/pause", R"({"revision":"44"})");
+  EXPECT_EQ(berth({"pause", "web", "--no-wait"}).out,
+            "instance/web/vehicle/0 to be paused (revision 43)\n"
+            "instance/web/vehicle/1 to be paused (revision 44)\n");
 }
 
 TEST_F(Online, PauseSaysWhyItIsNotSo) {
@@ -666,7 +687,7 @@ TEST_F(Online, PauseSaysWhyItIsNotSo) {
       {web_is("ACTIVE"), R"({"synced":true})",
        web_is("ACTIVE", R"(,"problem":{"reason":"PauseFailed","message":"frozen solid"})")},
       true);
-  const Finished failed = berth({"pause", "web"});
+  const Finished failed = berth({"pause", "web/vehicle/0"});
   EXPECT_EQ(failed.exit_code, 1);
   EXPECT_EQ(failed.err, "instance/web/vehicle/0 is not paused: frozen solid; it is tried again\n");
 }
@@ -675,9 +696,9 @@ TEST_F(Online, PauseWaitsNoLongerThanItIsTold) {
   answer_everything();
   server_.answer("POST /v1/instances/web%2Fvehicle%2F0/pause", R"({"revision":"43"})");
   server_.stream("GET /v1/watch", {web_is("ACTIVE"), R"({"synced":true})"}, true);
-  const Finished late = berth({"pause", "web", "--timeout", "300ms"});
+  const Finished late = berth({"pause", "web/vehicle/0", "--timeout", "300ms"});
   EXPECT_EQ(late.exit_code, 5) << late.err;
-  EXPECT_EQ(berth({"pause", "web", "--no-wait"}).exit_code, 0);
+  EXPECT_EQ(berth({"pause", "web/vehicle/0", "--no-wait"}).exit_code, 0);
   const Finished unknown = berth({"pause", "wep"});
   EXPECT_EQ(unknown.exit_code, 4);
   EXPECT_THAT(unknown.err, HasSubstr("Did you mean"));
