@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include "control/controller.h"
 #include "sim/checkers/checkers.h"
@@ -28,7 +29,7 @@ class ReadinessChecker : public Checker {
       const auto& record = std::get<model::InstanceRecord>(*write.record);
       const auto before = places_.find(record.key);
       const bool is_new =
-          record.place && (before == places_.end() || before->second != *record.place);
+          record.place && (before == places_.end() || !before->second.contains(*record.place));
       if (is_new && !record.preinstalled) check(record);
       remember(record);
     }
@@ -51,11 +52,10 @@ class ReadinessChecker : public Checker {
 
  private:
   void remember(const model::InstanceRecord& record) {
-    if (record.place) {
-      places_.insert_or_assign(record.key, *record.place);
-    } else {
-      places_.erase(record.key);
-    }
+    std::set<model::Place>& places = places_[record.key];
+    places.clear();
+    if (record.place) places.insert(*record.place);
+    if (record.leaving) places.insert(record.leaving->place);
   }
 
   void count(control::NoteKind kind) {
@@ -96,7 +96,8 @@ class ReadinessChecker : public Checker {
 
   const World& world_;
   Violate violate_;
-  std::map<model::InstanceKey, model::Place> places_;
+  // Where it was before; one that moves still serves where it comes from, and may stay there.
+  std::map<model::InstanceKey, std::set<model::Place>> places_;
   std::uint64_t news_ = 0;
   std::uint64_t occasions_ = 0;
 };

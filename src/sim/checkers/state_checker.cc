@@ -1,8 +1,10 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 #include <map>
 #include <tuple>
+#include <utility>
 
 #include "sim/checkers/checkers.h"
 #include "sim/world.h"
@@ -19,7 +21,9 @@ std::uint64_t count_in(const model::SavedState& state) {
 
 // Instances count in their states. One that a command tells a node to run must not begin there with
 // less than what the controller had made durable before it sent that command: whatever it answered
-// for is not lost on the way. With stop-first that is what the source had counted last.
+// for is not lost on the way. With stop-first that is what the source had counted last. Otherwise
+// two copies run for a while, and what the source counts after the other was told to begin is lost
+// when that takes over.
 class StateChecker : public Checker {
  public:
   StateChecker(const World& world, Violate violate) : world_(world), violate_(std::move(violate)) {}
@@ -28,16 +32,18 @@ class StateChecker : public Checker {
     for (const control::Write& write : effects.writes) {
       if (write.table != control::Table::States) continue;
       if (write.record) {
-        kept_[write.key] = count_in(std::get<model::StateRecord>(*write.record).state);
+        keep(write.key, std::get<model::StateRecord>(*write.record));
       } else {
         kept_.erase(write.key);
       }
     }
   }
   void controller_loaded(const control::Durable& loaded) override {
-    kept_.clear();
+    const auto before = std::exchange(kept_, {});
     for (const auto& [key, record] : loaded.states) {
-      kept_[model::to_string(key)] = count_in(record.state);
+      const auto known = before.find(model::to_string(key));
+      const bool is_same = known != before.end() && known->second.record == record;
+      kept_[model::to_string(key)] = is_same ? known->second : Kept{count_in(record.state), record};
     }
   }
 
@@ -47,7 +53,9 @@ class StateChecker : public Checker {
       const auto kept = kept_.find(model::to_string(spec.key));
       if (kept == kept_.end()) continue;
       // One that is sent again may have been carried out as it was.
-      owed_.emplace(std::tuple(outgoing.node, spec.key, outgoing.command.number), kept->second);
+      owed_.emplace(std::tuple(outgoing.node, spec.key, outgoing.command.number),
+                    kept->second.count);
+      last_owed_[{outgoing.node, model::to_string(spec.key)}] = kept->second.count;
     }
   }
 
@@ -63,6 +71,23 @@ class StateChecker : public Checker {
   }
 
  private:
+  struct Kept {
+    std::uint64_t count = 0;
+    model::StateRecord record;
+  };
+
+  void keep(const std::string& key, const model::StateRecord& record) {
+    Kept now{count_in(record.state), record};
+    const auto before = kept_.find(key);
+    const bool is_taken_over = before != kept_.end() && before->second.record.node != record.node &&
+                               before->second.record.state.digest == record.state.digest;
+    const auto begun_with = last_owed_.find({record.node, key});
+    if (is_taken_over && begun_with != last_owed_.end()) {
+      now.count = std::min(now.count, begun_with->second);
+    }
+    kept_.insert_or_assign(key, std::move(now));
+  }
+
   // There it is where it is, and this world has no such disks.
   bool is_unit_wide(const model::NodeId& node) const {
     return world_.agents().at(node)->machine().info().partitions.unit_wide;
@@ -70,7 +95,8 @@ class StateChecker : public Checker {
 
   const World& world_;
   Violate violate_;
-  std::map<std::string, std::uint64_t> kept_;  // by the controller, as far as it is durable
+  std::map<std::string, Kept> kept_;  // by the controller, as far as it is durable
+  std::map<std::pair<model::NodeId, std::string>, std::uint64_t> last_owed_;
   std::map<std::tuple<model::NodeId, model::InstanceKey, model::CommandNumber>, std::uint64_t>
       owed_;
 };
