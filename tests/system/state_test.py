@@ -101,8 +101,10 @@ class States(SystemTest):
             self.unit.wait_for_node(name)
         self.wait_for_active(1)
         self.unit.berth("drain", "n1", "--no-wait")
-        wait_until(lambda: self.unit.instances()[0]["reason"] == "StateDamaged", "the refusal")
+        wait_until(lambda: "StateDamaged" in self.unit.berth("events").stdout, "the refusal")
         self.assertIsNone(self.text_of("n2", "state", "text"))
+        (instance,) = self.wait_for_active(1)
+        self.assertEqual(instance["node"], "n1", "what serves stays")
 
     def test_sizes_and_remarks_are_shown(self):
         self.run_on_n1(program(WRITING_ONCE, quotas={"storage": "64Ki", "state": "1Ki"}))
