@@ -11,7 +11,6 @@
 #include <optional>
 #include <ostream>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "runtime/runtime.h"
@@ -113,7 +112,6 @@ class RuntimeTest : public testing::Test {
   std::optional<RuntimeSpec> spec_;  // if it is not simply called like its type
   std::unique_ptr<Ends> ends_;
   std::unique_ptr<Runtime> runtime_;
-  std::jthread telling_;  // the word to go on, to one whose storage is a disk
 };
 
 class RuntimeConformance : public RuntimeTest,

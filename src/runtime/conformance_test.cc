@@ -65,7 +65,6 @@ RuntimeTest::RuntimeTest() {
 }
 
 RuntimeTest::~RuntimeTest() {
-  telling_ = {};
   if (runtime_) {
     open(type_);  // a listener that has heard of nothing yet
     for (const model::FoundRun& left : list()) {
@@ -104,7 +103,6 @@ model::RunId RuntimeTest::run(std::uint32_t attempt) {
 }
 
 void RuntimeTest::start(const model::InstanceSpec& spec, std::uint32_t attempt) {
-  telling_ = {};
   const auto started = runtime_->start(spec, run(attempt));
   ASSERT_TRUE(started) << started.error().reason << ": " << started.error().message;
 }
@@ -153,13 +151,7 @@ void RuntimeTest::let_go(const model::InstanceSpec& spec) {
   if (!std::filesystem::exists(disk)) {
     std::ofstream(storage / "go").put('\n');
   } else {
-    // Again and again: what the guest's file system writes of its beginning may come in between.
-    telling_ = std::jthread([disk](const std::stop_token& enough) {
-      while (!enough.stop_requested()) {
-        std::fstream(disk, std::ios::in | std::ios::out | std::ios::binary) << "go\n";
-        std::this_thread::sleep_for(std::chrono::milliseconds(50));
-      }
-    });
+    std::fstream(disk, std::ios::in | std::ios::out | std::ios::binary) << "go\n";
   }
 }
 
