@@ -138,6 +138,25 @@ TEST(Adoption, TheWantedRunIsActiveAtOnceAndUntouched) {
   EXPECT_EQ(driver.status("web").state, InstanceState::Active);
 }
 
+TEST(Adoption, OneThatEndsAsItIsFoundHasEndedLikeAnyOther) {
+  Driver driver(a_config(), wanting({a_spec("web").restart(model::RestartMode::Never)}));
+  driver.tell(Connected{1}, a_node(), a_list("crun", {a_found("web", kRun)}),
+              Exited{key_of("web"), kRun, 3});
+  EXPECT_TRUE(driver.actions<Start>().empty());
+  EXPECT_EQ(driver.status("web").exit_code, 3);
+  EXPECT_TRUE(driver.status("web").finished);
+}
+
+TEST(Adoption, ALeftoverThatEndsAsItIsFoundIsNotTheEndOfTheOneThatIsKept) {
+  Driver driver(a_config(), wanting({a_spec("web").restart(model::RestartMode::Never)}));
+  const RunId older{number(3), 0};
+  driver.tell(Connected{1}, a_node(),
+              a_list("crun", {a_found("web", older), a_found("web", kRun)}),
+              Exited{key_of("web"), older, 3});
+  EXPECT_EQ(driver.status("web").state, InstanceState::Active);
+  EXPECT_FALSE(driver.status("web").finished);
+}
+
 TEST(Adoption, TheNextRunHasANewAttempt) {
   Driver driver(a_config(), wanting({a_spec("web")}));
   driver.tell(a_node(), a_list("crun", {a_found("web", kRun)}));

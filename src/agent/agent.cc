@@ -323,6 +323,7 @@ void Agent::settle(const Context& context, const model::InstanceKey& key, Instan
   const auto ending = instance.take_ending();
   const model::WantedRecord* wanted = wanted_.find(key);
   if (!ending || wanted == nullptr || ending->generation != wanted->generation) return;
+  if (wanted->finished) return;
   const model::RestartPolicy& policy = wanted->spec.item.restart;
   if (is_final(policy.mode, *ending)) {
     instance.finish(context, *ending);

@@ -147,6 +147,8 @@ Run* Instance::find(const RunId& id) {
 void Instance::end(const Context& context, const RunId& id, Ending ending) {
   const Run run = std::move(runs_.extract(id).mapped());
   const bool just_stopped = run.phase == Run::Phase::Stopping && !run.blamed_for;
+  // One that is found and gone before it could be adopted.
+  const bool was_the_wanted = id.generation == generation_ && runs_.empty();
   if (run.blamed_for) {
     ending.cause = *run.blamed_for;
     ending.reason.clear();
@@ -156,8 +158,8 @@ void Instance::end(const Context& context, const RunId& id, Ending ending) {
   }
   context.note(key_, just_stopped ? "stopped run " + to_text(id)
                                   : "run " + to_text(id) + ": " + problem_of(ending).message);
-  if (just_stopped || run.is_found()) return;
-  ending.generation = run.serves;
+  if (just_stopped || (run.is_found() && !was_the_wanted)) return;
+  ending.generation = run.is_found() ? id.generation : run.serves;
   ending.active_since = run.active_since;
   ending_ = std::move(ending);
 }
