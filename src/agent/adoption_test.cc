@@ -150,8 +150,7 @@ TEST(Adoption, OneThatEndsAsItIsFoundHasEndedLikeAnyOther) {
 TEST(Adoption, ALeftoverThatEndsAsItIsFoundIsNotTheEndOfTheOneThatIsKept) {
   Driver driver(a_config(), wanting({a_spec("web").restart(model::RestartMode::Never)}));
   const RunId older{number(3), 0};
-  driver.tell(Connected{1}, a_node(),
-              a_list("crun", {a_found("web", older), a_found("web", kRun)}),
+  driver.tell(Connected{1}, a_node(), a_list("crun", {a_found("web", older), a_found("web", kRun)}),
               Exited{key_of("web"), older, 3});
   EXPECT_EQ(driver.status("web").state, InstanceState::Active);
   EXPECT_FALSE(driver.status("web").finished);

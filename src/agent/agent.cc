@@ -43,6 +43,13 @@ bool is_too_large(const StateSaved& saved, const model::WantedRecord* wanted) {
          saved.size > *wanted->spec.item.quotas.state;
 }
 
+// What holds something that its successor does not ask for is not started again: another may have
+// been promised it.
+bool lets_go_of_something(const model::WantedRecord& wanted) {
+  return wanted.successor &&
+         !std::ranges::includes(taken_by(wanted.successor->spec.item), taken_by(wanted.spec.item));
+}
+
 }  // namespace
 
 Agent::Agent(Config config, Restored restored)
@@ -182,7 +189,9 @@ void Agent::record(const Context& context, const Prepared& event) {
 }
 
 void Agent::record(const Context& context, const PrepareFailed& event) {
-  if (Instance* known = touch_known(event.key)) known->prepare_failed(context, event);
+  if (Instance* known = touch_known(event.key)) {
+    known->prepare_failed(context, wanted_.find(event.key), event);
+  }
 }
 
 void Agent::record(const Context& context, const Started& event) {
@@ -281,9 +290,10 @@ std::vector<model::InstanceKey> Agent::take_touched_in_scheduling_order() {
 void Agent::advance(const Context& context, const model::InstanceKey& key) {
   const auto found = instances_.find(key);
   if (found == instances_.end()) return;
+  if (found->second.is_successor_there(wanted_.find(key))) {
+    wanted_.promote(key, context.effects.writes);
+  }
   found->second.advance(context, wanted_.find(key));
-  const model::WantedRecord* former = wanted_.former(key);
-  if (former != nullptr && !found->second.runs(former->generation)) wanted_.forget_former(key);
   watch_leftover(key, found->second.is_leftover());
   watch_shared(key, found->second);
 }
@@ -298,12 +308,15 @@ void Agent::decide(const Context& context, const model::InstanceKey& key) {
   if (wanted == nullptr || instance.has_begun(*wanted)) {
     states_.drop_handed(key, context.effects.writes);
   }
-  waiting_.set(key, std::nullopt);
+  waiting_.forget(key);
   const bool may_start = !erasures_.is_busy(key);
   if (may_start && instance.wants_preparing(context.now, wanted)) {
     try_prepare(context, key, instance);
   } else if (may_start && instance.wants_start(context.now, wanted)) {
     try_start(context, key, instance);
+  }
+  if (Preparation* preparation = instance.wants_successor(context.now, wanted)) {
+    try_prepare(context, *wanted->successor, *preparation);
   }
 
   watch_shared(key, instance);
@@ -335,34 +348,47 @@ void Agent::settle(const Context& context, const model::InstanceKey& key, Instan
 
 bool Agent::is_admitted(const Context& context, const model::WantedRecord& wanted,
                         Instance& instance) {
-  const auto before =
-      wanted_.is_restored(wanted) ? Runtimes::Before::MayHaveRun : Runtimes::Before::CannotHaveRun;
+  const auto before = wanted_.is_restored(wanted.generation) ? Runtimes::Before::MayHaveRun
+                                                             : Runtimes::Before::CannotHaveRun;
   const auto admission = runtimes_.admit(wanted.spec, before);
   if (!admission.granted) instance.refuse(context, admission.refusal);
   return admission.granted;
 }
 
-// Room is not needed for that: the old version still has it.
+// Room is not needed for that.
 void Agent::try_prepare(const Context& context, const model::InstanceKey& key, Instance& instance) {
   const model::WantedRecord& wanted = *wanted_.find(key);
   if (is_admitted(context, wanted, instance)) return instance.prepare(context, wanted);
-  waiting_.set(key, wanted.spec.runtime);
+  waiting_.wait(key, wanted.spec.runtime);
+}
+
+void Agent::try_prepare(const Context& context, const model::Successor& successor,
+                        Preparation& preparation) {
+  const auto admission = runtimes_.admit(successor.spec, Runtimes::Before::CannotHaveRun);
+  if (admission.granted) return preparation.ask(context, successor.spec);
+  preparation.refuse(admission.refusal);
+  waiting_.wait(successor.spec.key, successor.spec.runtime);
 }
 
 void Agent::try_start(const Context& context, const model::InstanceKey& key, Instance& instance) {
   const model::WantedRecord& wanted = *wanted_.find(key);
   if (is_admitted(context, wanted, instance)) {
+    if (lets_go_of_something(wanted)) {
+      wanted_.promote(key, context.effects.writes);
+      touched_.insert(key);
+      return;
+    }
     if (has_room(wanted)) return instance.start(context, wanted, states_.handed(key));
     instance.refuse(context, std::nullopt);
   }
-  waiting_.set(key, wanted.spec.runtime);
+  waiting_.wait(key, wanted.spec.runtime);
 }
 
 // What was told to run before this life of the agent has its room; but what it shares with others
 // may have been promised to it while they still ran.
 bool Agent::has_room(const model::WantedRecord& wanted) const {
   const bool alone = wanted.spec.item.shared_resources.empty();
-  if (!leftovers_.empty() && !(alone && wanted_.is_restored(wanted))) return false;
+  if (!leftovers_.empty() && !(alone && wanted_.is_restored(wanted.generation))) return false;
   return !shared_.must_wait(wanted.spec);
 }
 

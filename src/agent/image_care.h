@@ -43,6 +43,8 @@ class ImageCare {
     std::set<std::string> images;
     for (const auto& [key, record] : wanted.records()) {
       if (const std::string* image = fetched_image_of(record.spec)) images.insert(*image);
+      if (!record.successor) continue;
+      if (const auto* image = fetched_image_of(record.successor->spec)) images.insert(*image);
     }
     return images;
   }

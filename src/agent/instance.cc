@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "agent/fetched_image.h"
+#include "agent/shared_use.h"
 #include "base/alarms.h"
 #include "base/check.h"
 
@@ -23,11 +24,6 @@ bool is_the_wanted(const Run& run, const model::WantedRecord& wanted) {
   if (run.id.generation == wanted.generation) return true;
   return run.type == model::ItemType::Component && run.id.generation == model::CommandNumber{} &&
          run.version == wanted.spec.item.version;
-}
-
-std::set<std::string> taken_by(const model::Item& item) {
-  if (item.skip_resource_limits) return {};
-  return {item.shared_resources.begin(), item.shared_resources.end()};
 }
 
 // A component that was there before anybody asked for it is not ours to stop. One that carries a
@@ -72,23 +68,23 @@ void Instance::listed(const Context& context, const model::RuntimeId& runtime,
 }
 
 void Instance::prepared(const Prepared& answer) {
-  if (answer.generation != generation_) return;
-  is_prepared_ = true;
-  prepare_overdue_.reset();
+  if (!preparation_.prepared(answer)) next_preparation_.prepared(answer);
 }
 
-void Instance::prepare_failed(const Context& context, const PrepareFailed& answer) {
-  const bool is_awaited = answer.generation == generation_ && answer.order == prepare_orders_;
-  if (is_awaited && prepare_overdue_) not_prepared(context, answer.problem);
+void Instance::prepare_failed(const Context& context, const model::WantedRecord* wanted,
+                              const PrepareFailed& answer) {
+  if (wanted == nullptr) return;
+  if (preparation_.failed(context, wanted->spec.item.restart, answer)) {
+    note_preparing(context, preparation_);
+  }
+  if (!wanted->successor) return;
+  if (next_preparation_.failed(context, wanted->successor->spec.item.restart, answer)) {
+    note_preparing(context, next_preparation_);
+  }
 }
 
-void Instance::not_prepared(const Context& context, const model::Problem& problem) {
-  prepare_overdue_.reset();
-  ending_ = Ending{.generation = generation_,
-                   .cause = Cause::NotPrepared,
-                   .reason = problem.reason,
-                   .detail = problem.message};
-  context.note(key_, problem_of(*ending_).message);
+void Instance::note_preparing(const Context& context, const Preparation& preparation) const {
+  context.note(key_, preparation.problem()->message);
 }
 
 void Instance::started(const Context& context, const RunId& id) {
@@ -172,7 +168,7 @@ void Instance::advance(const Context& context, const model::WantedRecord* wanted
     adopt(context, *wanted);
   }
   stop_unwanted(context, wanted);
-  give_up_preparing(context, wanted);
+  advance_preparing(context, wanted);
   for (auto& [id, run] : runs_) do_overdue(context, wanted, run);
 }
 
@@ -181,9 +177,8 @@ void Instance::begin(const model::WantedRecord& wanted) {
   next_attempt_ = 0;
   // It may be one that has been before.
   for (const auto& [id, run] : runs_) find(id);
-  is_prepared_ = false;
-  prepare_orders_ = 0;
-  prepare_overdue_.reset();
+  if (next_preparation_.generation() == generation_) preparation_ = next_preparation_;
+  preparation_.begin(generation_);
   backoff_ = {};
   restarts_ = 0;
   restart_at_.reset();
@@ -202,7 +197,7 @@ void Instance::adopt(const Context& context, const model::WantedRecord& wanted) 
     run.holds = taken_by(wanted.spec.item);
     run.network = wanted.spec.network;
     run.standstill.doubt();
-    prepare_overdue_.reset();
+    preparation_.cancel();
     restart_at_.reset();
     problem_.reset();
     refusal_.reset();
@@ -217,29 +212,27 @@ void Instance::stop_unwanted(const Context& context, const model::WantedRecord* 
   for (auto& [id, run] : runs_) {
     const bool is_wanted =
         wanted != nullptr ? run.serves == wanted->generation : is_left_alone(run);
-    if (is_wanted || runs_on(run, wanted)) continue;
+    if (is_wanted) continue;
     if (run.phase != Run::Phase::Stopping) stop(context, run, std::nullopt);
     run.blamed_for.reset();
   }
 }
 
 bool Instance::must_prepare(const model::WantedRecord& wanted) const {
-  return !wanted.finished && !is_prepared_ && fetched_image_of(wanted.spec) != nullptr;
+  return !wanted.finished && !preparation_.is_done() && fetched_image_of(wanted.spec) != nullptr;
 }
 
-// What replaces it is not here yet. But an address that the new version does not have is no longer
-// the instance's: somebody else may get it. One that is found may have one.
-bool Instance::runs_on(const Run& run, const model::WantedRecord* wanted) const {
-  if (wanted == nullptr || !must_prepare(*wanted) || current(*wanted) != nullptr) return false;
-  const Run::Network& network = wanted->spec.network;
-  const bool loses_address = run.network ? *run.network && *run.network != network : !network;
-  return run.phase == Run::Phase::Running && !loses_address;
-}
-
-void Instance::give_up_preparing(const Context& context, const model::WantedRecord* wanted) {
-  if (wanted == nullptr) prepare_overdue_.reset();
-  if (!prepare_overdue_ || context.now < *prepare_overdue_) return;
-  not_prepared(context, {"", "nobody has said how it went"});
+void Instance::advance_preparing(const Context& context, const model::WantedRecord* wanted) {
+  is_outdated_ = wanted != nullptr && wanted->successor;
+  if (wanted == nullptr) return preparation_.cancel();
+  if (preparation_.give_up(context, wanted->spec.item.restart)) {
+    note_preparing(context, preparation_);
+  }
+  if (!is_outdated_) return;
+  next_preparation_.begin(wanted->successor->generation);
+  if (next_preparation_.give_up(context, wanted->successor->spec.item.restart)) {
+    note_preparing(context, next_preparation_);
+  }
 }
 
 void Instance::stop(const Context& context, Run& run, std::optional<Cause> blamed_for) {
@@ -321,7 +314,7 @@ void Instance::finish(const Context& context, const Ending& ending) {
 
 void Instance::back_off(const Context& context, const model::RestartPolicy& policy,
                         const Ending& ending) {
-  const Duration wait = backoff_.next_wait(policy, ending, context.now);
+  const Duration wait = backoff_.next_wait(policy, ending.active_since, context.now);
   restart_at_ = context.now + wait;
   if (ending.exit_code) exit_code_ = ending.exit_code;
   problem_ = problem_of(ending);
@@ -330,14 +323,24 @@ void Instance::back_off(const Context& context, const model::RestartPolicy& poli
 
 bool Instance::wants_preparing(Time now, const model::WantedRecord* wanted) const {
   return wanted != nullptr && must_prepare(*wanted) && current(*wanted) == nullptr &&
-         !prepare_overdue_ && (!restart_at_ || *restart_at_ <= now);
+         preparation_.may_be_asked(now) && (!restart_at_ || *restart_at_ <= now);
 }
 
 void Instance::prepare(const Context& context, const model::WantedRecord& wanted) {
   problem_.reset();
   refusal_.reset();
-  prepare_overdue_ = context.now + context.config.prepare_timeout;
-  context.act(Prepare{wanted.spec, wanted.generation, ++prepare_orders_});
+  preparation_.ask(context, wanted.spec);
+}
+
+Preparation* Instance::wants_successor(Time now, const model::WantedRecord* wanted) {
+  const bool is_to_come = wanted != nullptr && wanted->successor;
+  return is_to_come && next_preparation_.may_be_asked(now) ? &next_preparation_ : nullptr;
+}
+
+bool Instance::is_successor_there(const model::WantedRecord* wanted) const {
+  if (wanted == nullptr || !wanted->successor) return false;
+  return next_preparation_.generation() == wanted->successor->generation &&
+         next_preparation_.is_done();
 }
 
 bool Instance::wants_start(Time now, const model::WantedRecord* wanted) const {
@@ -406,7 +409,8 @@ bool Instance::is_leftover() const {
 std::set<std::string> Instance::held(Which which) const {
   std::set<std::string> held;
   for (const auto& [id, run] : runs_) {
-    const bool is_leaving = run.phase == Run::Phase::Stopping || run.serves != generation_;
+    const bool is_leaving =
+        is_outdated_ || run.phase == Run::Phase::Stopping || run.serves != generation_;
     if (which == Which::Leaving && !is_leaving) continue;
     held.insert(run.holds.begin(), run.holds.end());
   }
@@ -414,7 +418,9 @@ std::set<std::string> Instance::held(Which which) const {
 }
 
 std::optional<model::ReportedStatus> Instance::status(const model::WantedRecord* wanted) const {
-  if (wanted != nullptr) return status_of_wanted(*wanted);
+  if (wanted != nullptr) {
+    return wanted->successor ? status_of_successor(*wanted) : status_of_wanted(*wanted);
+  }
   if (runs_.empty()) return std::nullopt;
   return status_of_unwanted();
 }
@@ -451,18 +457,36 @@ model::ReportedStatus Instance::status_of_wanted(const model::WantedRecord& want
     failed(*refusal_);
   } else if (problem_) {
     failed(*problem_);
-  } else if (prepare_overdue_) {
-    status.problem = preparing_in_words(wanted);
+  } else if (preparation_.problem()) {
+    failed(*preparation_.problem());
+  } else if (preparation_.is_under_way()) {
+    status.problem = {"Pulling", *fetched_image_of(wanted.spec) + " is being fetched"};
   }
   return status;
 }
 
-model::Problem Instance::preparing_in_words(const model::WantedRecord& wanted) const {
-  model::Problem words{"Pulling", *fetched_image_of(wanted.spec) + " is being fetched"};
-  if (!runs_.empty()) {
-    words.message += "; version " + runs_.begin()->second.version + " runs on until it is there";
+model::ReportedStatus Instance::status_of_successor(const model::WantedRecord& wanted) const {
+  const model::InstanceSpec& spec = wanted.successor->spec;
+  model::ReportedStatus status;
+  status.key = key_;
+  status.type = spec.item.type;
+  status.version = spec.item.version;
+  status.runtime = spec.runtime;
+  if (next_preparation_.problem()) {
+    status.state = model::InstanceState::Failed;
+    status.problem = *next_preparation_.problem();
+  } else {
+    status.problem = {"Pulling", *fetched_image_of(spec) + " is being fetched"};
   }
-  return words;
+  status.problem.message += "; " + present_in_words(wanted);
+  return status;
+}
+
+std::string Instance::present_in_words(const model::WantedRecord& wanted) const {
+  const std::string version = "version " + wanted.spec.item.version;
+  const model::ReportedStatus status = status_of_wanted(wanted);
+  if (status.state != model::InstanceState::Failed) return version + " runs on until it is there";
+  return version + " does not run: " + status.problem.message;
 }
 
 model::ReportedStatus Instance::status_of_unwanted() const {
@@ -487,7 +511,8 @@ std::optional<Time> Instance::due(Time now) const {
     const auto order_due = run.standstill.due();
     if (order_due && *order_due > now) take_earlier(earliest, order_due);
   }
-  take_earlier(earliest, prepare_overdue_);
+  take_earlier(earliest, preparation_.due(now));
+  if (is_outdated_) take_earlier(earliest, next_preparation_.due(now));
   // Past its time it waits for a runtime or for the end of another run, which wake it.
   if (restart_at_ && *restart_at_ > now) take_earlier(earliest, restart_at_);
   return earliest;

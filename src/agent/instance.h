@@ -7,6 +7,7 @@
 #include <string>
 
 #include "agent/context.h"
+#include "agent/preparation.h"
 #include "agent/restart.h"
 #include "agent/run.h"
 #include "base/time.h"
@@ -33,7 +34,8 @@ class Instance {
   void listed(const Context& context, const model::RuntimeId& runtime,
               const std::set<RunId>& listed);
   void prepared(const Prepared& answer);
-  void prepare_failed(const Context& context, const PrepareFailed& answer);
+  void prepare_failed(const Context& context, const model::WantedRecord* wanted,
+                      const PrepareFailed& answer);
   void started(const Context& context, const RunId& run);
   void start_failed(const Context& context, const RunId& run, const model::Problem& problem);
   void exited(const Context& context, const Exited& event);
@@ -43,8 +45,7 @@ class Instance {
   // --- Decisions. `wanted` is nullptr for an instance that shall not run.
 
   // Adopts found runs, stops those that are not wanted, and does what is overdue: repeats stops,
-  // gives up starts, checks health, pauses and resumes. What is to be replaced runs on, unwatched,
-  // until that has been fetched.
+  // gives up starts, checks health, pauses and resumes.
   void advance(const Context& context, const model::WantedRecord* wanted);
 
   // The end of the run that was wanted, if there was one since the last call.
@@ -54,6 +55,9 @@ class Instance {
 
   bool wants_preparing(Time now, const model::WantedRecord* wanted) const;
   void prepare(const Context& context, const model::WantedRecord& wanted);
+  // The same of what is to come, and whether that can be started at once.
+  Preparation* wants_successor(Time now, const model::WantedRecord* wanted);
+  bool is_successor_there(const model::WantedRecord* wanted) const;
   bool wants_start(Time now, const model::WantedRecord* wanted) const;
   // `state`: what it shall go on from, if that is not what is there.
   void start(const Context& context, const model::WantedRecord& wanted,
@@ -82,9 +86,8 @@ class Instance {
   Run* find(const RunId& run);
   void adopt(const Context& context, const model::WantedRecord& wanted);
   bool must_prepare(const model::WantedRecord& wanted) const;
-  bool runs_on(const Run& run, const model::WantedRecord* wanted) const;
-  void give_up_preparing(const Context& context, const model::WantedRecord* wanted);
-  void not_prepared(const Context& context, const model::Problem& problem);
+  void advance_preparing(const Context& context, const model::WantedRecord* wanted);
+  void note_preparing(const Context& context, const Preparation& preparation) const;
   void stop_unwanted(const Context& context, const model::WantedRecord* wanted);
   void watch(const Context& context, const model::WantedRecord& wanted, Run& run);
   void watch_health(const Context& context, const model::WantedRecord& wanted, Run& run);
@@ -97,7 +100,9 @@ class Instance {
   const Run* current(const model::WantedRecord& wanted) const;
   model::ReportedStatus status_of_wanted(const model::WantedRecord& wanted) const;
   model::ReportedStatus status_of_unwanted() const;
-  model::Problem preparing_in_words(const model::WantedRecord& wanted) const;
+  model::ReportedStatus status_of_successor(const model::WantedRecord& wanted) const;
+  // What became of the version that is to be replaced.
+  std::string present_in_words(const model::WantedRecord& wanted) const;
 
   model::InstanceKey key_;
   Runs runs_;
@@ -106,9 +111,7 @@ class Instance {
   // Of the wanted generation; all is forgotten when another one comes.
   model::CommandNumber generation_;
   std::uint32_t next_attempt_ = 0;
-  bool is_prepared_ = false;
-  std::uint32_t prepare_orders_ = 0;
-  std::optional<Time> prepare_overdue_;  // exactly while an answer is outstanding
+  Preparation preparation_;
   Backoff backoff_;
   std::uint32_t restarts_ = 0;
   std::optional<Time> restart_at_;         // exactly while waiting for a restart
@@ -116,6 +119,9 @@ class Instance {
   std::optional<model::Problem> refusal_;  // why it may not be started now
   std::optional<std::int32_t> exit_code_;
   std::optional<model::Problem> complaint_;
+
+  bool is_outdated_ = false;  // there is a successor
+  Preparation next_preparation_;
 };
 
 }  // namespace berth::agent

@@ -78,10 +78,10 @@ TEST(Prepare, AnImageThatCannotBeFetchedStopsNothingAndIsTriedAgain) {
   for (const Duration wait : {1s, 2s, 4s, 4s}) {
     driver.tell(not_prepared(driver, {"ImagePullFailed", "no route"}));
     EXPECT_EQ(driver.status("web").state, InstanceState::Failed);
-    EXPECT_EQ(
-        driver.status("web").problem,
-        (model::Problem{"ImagePullFailed",
-                        "the image was not fetched: no route; next try in " + to_text(wait)}));
+    EXPECT_EQ(driver.status("web").problem,
+              (model::Problem{"ImagePullFailed",
+                              "the image was not fetched: no route; next try in " + to_text(wait) +
+                                  "; version 1 runs on until it is there"}));
     EXPECT_TRUE(driver.actions<Stop>().empty());
     driver.wait(wait - 1us);
     EXPECT_TRUE(driver.actions<Prepare>().empty());
@@ -174,8 +174,8 @@ TEST(Prepare, WhatIsFetchedIsNotAskedForAgainWhenItIsRestarted) {
 }
 
 TEST(Prepare, ARunOfAnEarlierLifeRunsOnUntilTheNewImageIsThere) {
-  Driver driver = a_driver_running_version_1(a_container().networked());
-  driver.tell(a_partial_command(2, {a_container("2").networked()}));
+  Driver driver = a_driver_running_version_1();
+  driver.tell(a_partial_command(2, {a_container("2")}));
   driver.restart();
   driver.tell(Connected{2}, a_node(), a_list("crun", {a_found("web", {number(1), 0})}));
   EXPECT_TRUE(driver.actions<Stop>().empty());
@@ -235,15 +235,81 @@ TEST(Prepare, WhoNeedsWhatTheOldVersionHoldsWaitsForItsEnd) {
   EXPECT_EQ(driver.started_items(), (std::vector<std::string>{"web", "other"}));
 }
 
-TEST(Prepare, AnOldVersionThatEndsMeanwhileIsNotStartedAgain) {
-  Driver driver = a_driver_running_version_1();
+TEST(Prepare, AnOldVersionThatEndsMeanwhileIsStartedAgain) {
+  Driver driver = a_driver_running_version_1(a_container().backoff(1s, 4s));
   driver.tell(a_partial_command(2, {a_container("2")}));
   const Prepared answer = prepared(driver);
   driver.tell(Exited{kWeb, {number(1), 0}, 1});
+  EXPECT_EQ(driver.status("web").problem.message,
+            "docker://registry/web:2 is being fetched; "
+            "version 1 does not run: exited with code 1; next try in 1s");
+  driver.wait(1s);
+  ASSERT_EQ(driver.started_run(), (RunId{number(1), 1}));
+  driver.tell(Started{kWeb, {number(1), 1}});
+  EXPECT_EQ(driver.status("web").version, "2");
+  EXPECT_EQ(driver.status("web").state, InstanceState::Activating);
+  driver.tell(answer);
+  ASSERT_EQ(driver.actions<Stop>().size(), 1U);
+  driver.tell(Exited{kWeb, {number(1), 1}, 0});
+  EXPECT_EQ(driver.started_run(), (RunId{number(2), 0}));
+}
+
+TEST(Prepare, AnOldVersionThatIsDoneMeanwhileIsNotStartedAgain) {
+  Driver driver = a_driver_running_version_1(a_container().restart(model::RestartMode::Never));
+  driver.tell(a_partial_command(2, {a_container("2").restart(model::RestartMode::Never)}));
+  const Prepared answer = prepared(driver);
+  driver.tell(Exited{kWeb, {number(1), 0}, 0});
+  driver.wait(1min);
   EXPECT_TRUE(driver.actions<Start>().empty());
-  EXPECT_EQ(driver.status("web").problem.message, "docker://registry/web:2 is being fetched");
+  EXPECT_FALSE(driver.status("web").finished);
   driver.tell(answer);
   EXPECT_EQ(driver.started_run(), (RunId{number(2), 0}));
+}
+
+// With no link the new image does not come.
+TEST(Prepare, AfterAPowerCutTheOldVersionIsStartedUntilTheNewImageIsThere) {
+  Driver driver = a_driver_running_version_1();
+  driver.tell(a_partial_command(2, {a_container("2")}));
+  driver.restart();
+  driver.tell(a_node(), a_list("crun"));
+  auto orders = driver.actions<Prepare>();
+  ASSERT_EQ(orders.size(), 2U);
+  driver.tell(Prepared{kWeb, orders[0].generation, orders[0].order},
+              PrepareFailed{kWeb, orders[1].generation, orders[1].order, {"", "no route"}});
+  EXPECT_EQ(driver.started_run(), (RunId{number(1), 0}));
+  driver.tell(Started{kWeb, {number(1), 0}}, Connected{2});
+  EXPECT_EQ(driver.status("web").version, "2");
+  EXPECT_EQ(driver.status("web").problem,
+            (model::Problem{"ImagePullFailed",
+                            "the image was not fetched: no route; next try in 1s; "
+                            "version 1 runs on until it is there"}));
+}
+
+TEST(Prepare, WhatRunsOnIsStillCheckedAndPaused) {
+  Driver driver = a_driver_running_version_1(a_container().checked_every(5s, 1));
+  driver.tell(HealthChecked{kWeb, {number(1), 0}, true, ""});
+  driver.tell(a_partial_command(2, {a_container("2").checked_every(5s, 1)}));
+  driver.wait(5s);
+  EXPECT_EQ(driver.actions<CheckHealth>().size(), 1U);
+  driver.tell(HealthChecked{kWeb, {number(1), 0}, true, ""});
+  driver.tell(a_partial_command(3, {a_container("2").checked_every(5s, 1).paused()}));
+  EXPECT_EQ(driver.actions<SetPausing>().size(), 1U);
+  EXPECT_TRUE(driver.actions<Prepare>().empty());
+}
+
+TEST(Prepare, AnOldVersionThatEndsIsNotStartedAgainWithWhatMayBeAnothersByNow) {
+  Driver driver = a_driver();
+  NodeObserved node = a_node();
+  node.info.shared_resources = {{"gpu", 1}};
+  driver.tell(node, a_full_command(1, {a_container().holding("gpu")}));
+  driver.tell(prepared(driver));
+  driver.tell(Started{kWeb, driver.started_run()});
+  driver.tell(a_partial_command(2, {a_container("2"), a_spec("other").holding("gpu")}));
+  driver.tell(Exited{kWeb, {number(1), 0}, 1});
+  EXPECT_EQ(driver.started_items(), std::vector<std::string>{"other"});
+  driver.wait(1min);
+  EXPECT_TRUE(driver.actions<Start>().empty());
+  EXPECT_EQ(driver.status("web").problem.message, "docker://registry/web:2 is being fetched");
 }
 
 }  // namespace

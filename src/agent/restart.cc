@@ -28,7 +28,6 @@ model::Problem problem_of(const Ending& ending) {
   switch (ending.cause) {
     case Cause::Exited: return named(ending, "Exited", exit_sentence(ending));
     case Cause::Vanished: return {"Exited", "no longer listed by its runtime"};
-    case Cause::NotPrepared: return named(ending, "ImagePullFailed", "the image was not fetched");
     case Cause::StartFailed: return named(ending, "StartFailed", "start failed");
     case Cause::Unanswered:
       return {"StartFailed", with_detail("start was not answered", ending.detail)};
@@ -45,15 +44,15 @@ bool is_final(model::RestartMode mode, const Ending& ending) {
   switch (mode) {
     case model::RestartMode::Always: return false;
     case model::RestartMode::OnFailure: return is_success(ending);
-    case model::RestartMode::Never:
-      return ending.cause != Cause::Unanswered && ending.cause != Cause::NotPrepared;
+    case model::RestartMode::Never: return ending.cause != Cause::Unanswered;
   }
   return false;
 }
 
-Duration Backoff::next_wait(const model::RestartPolicy& policy, const Ending& ending, Time now) {
+Duration Backoff::next_wait(const model::RestartPolicy& policy, std::optional<Time> active_since,
+                            Time now) {
   const Duration longest = bounded(policy.backoff_max);
-  if (ending.active_since && now - *ending.active_since >= longest) in_a_row_ = 0;
+  if (active_since && now - *active_since >= longest) in_a_row_ = 0;
   Duration wait = std::min(bounded(policy.backoff), longest);
   // A wait of nothing cannot grow, and one at its longest need not.
   for (std::uint32_t n = 0; n < in_a_row_ && wait > Duration::zero() && wait < longest; ++n) {

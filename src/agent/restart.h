@@ -15,7 +15,6 @@ namespace berth::agent {
 enum class Cause {
   Exited,
   Vanished,     // its runtime no longer lists it; how it ended is not known
-  NotPrepared,  // what it needs could not be fetched, so it was not started
   StartFailed,  // the runtime said so
   Unanswered,   // the runtime did not say whether it started, so it was stopped
   Unhealthy,    // it failed its health checks, so it was stopped
@@ -44,7 +43,9 @@ bool is_final(model::RestartMode mode, const Ending& ending);
 // backoff_max. Having been active for backoff_max ends the row.
 class Backoff {
  public:
-  Duration next_wait(const model::RestartPolicy& policy, const Ending& ending, Time now);
+  // `active_since`: of what has ended; nullopt: it never was.
+  Duration next_wait(const model::RestartPolicy& policy, std::optional<Time> active_since,
+                     Time now);
 
  private:
   std::uint32_t in_a_row_ = 0;

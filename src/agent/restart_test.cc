@@ -15,7 +15,7 @@ std::vector<Duration> waits(const model::RestartPolicy& policy, int count) {
   Backoff backoff;
   std::vector<Duration> waits;
   for (int i = 0; i < count; ++i) {
-    waits.push_back(backoff.next_wait(policy, {.cause = Cause::Exited}, kNow));
+    waits.push_back(backoff.next_wait(policy, std::nullopt, kNow));
   }
   return waits;
 }
@@ -39,7 +39,7 @@ TEST(Backoff, BeginsAnewAfterBeingActiveForItsMaximum) {
   const model::RestartPolicy policy{RestartMode::Always, 1s, 10s};
   Backoff backoff;
   const auto after_active_for = [&](Duration active) {
-    return backoff.next_wait(policy, {.cause = Cause::Exited, .active_since = kNow - active}, kNow);
+    return backoff.next_wait(policy, kNow - active, kNow);
   };
   EXPECT_EQ(after_active_for(0s), 1s);
   EXPECT_EQ(after_active_for(9s), 2s);

@@ -11,6 +11,12 @@
 
 namespace berth::agent {
 
+// What an instance of the item holds while it runs.
+inline std::set<std::string> taken_by(const model::Item& item) {
+  if (item.skip_resource_limits) return {};
+  return {item.shared_resources.begin(), item.shared_resources.end()};
+}
+
 // Who on this node holds which shared resource. The controller gives a resource to another only
 // when it knows of the end of the one before, but it knows items, not runs: after an item was
 // edited the run of its former edition may still hold what the new one does not ask for.

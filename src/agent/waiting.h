@@ -9,21 +9,25 @@
 
 namespace berth::agent {
 
-// Which instances would start if their runtime let them, so that a change of a runtime finds them
-// without looking at all. An instance waits for one runtime at most.
+// Which instances would start, or fetch what they need, if their runtime let them, so that a change
+// of a runtime finds them without looking at all.
 class Waiting {
  public:
-  void set(const model::InstanceKey& key, const std::optional<model::RuntimeId>& runtime) {
-    if (const auto old = runtime_of_.find(key); old != runtime_of_.end()) {
-      if (runtime == old->second) return;
-      const auto queue = queues_.find(old->second);
+  void wait(const model::InstanceKey& key, const model::RuntimeId& runtime) {
+    runtimes_of_[key].insert(runtime);
+    queues_[runtime].insert(key);
+  }
+
+  // For nothing any longer.
+  void forget(const model::InstanceKey& key) {
+    const auto known = runtimes_of_.find(key);
+    if (known == runtimes_of_.end()) return;
+    for (const model::RuntimeId& runtime : known->second) {
+      const auto queue = queues_.find(runtime);
       queue->second.erase(key);
       if (queue->second.empty()) queues_.erase(queue);
-      runtime_of_.erase(old);
     }
-    if (!runtime) return;
-    runtime_of_.emplace(key, *runtime);
-    queues_[*runtime].insert(key);
+    runtimes_of_.erase(known);
   }
 
   std::set<model::InstanceKey> for_runtime(const model::RuntimeId& runtime) const {
@@ -31,10 +35,11 @@ class Waiting {
     return found == queues_.end() ? std::set<model::InstanceKey>{} : found->second;
   }
 
-  const std::map<model::InstanceKey, model::RuntimeId>& all() const { return runtime_of_; }
+  using Runtimes = std::set<model::RuntimeId>;
+  const std::map<model::InstanceKey, Runtimes>& all() const { return runtimes_of_; }
 
  private:
-  std::map<model::InstanceKey, model::RuntimeId> runtime_of_;
+  std::map<model::InstanceKey, Runtimes> runtimes_of_;
   std::map<model::RuntimeId, std::set<model::InstanceKey>> queues_;
 };
 

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "agent/fetched_image.h"
 #include "base/check.h"
 
 namespace berth::agent {
@@ -12,6 +13,21 @@ std::map<model::InstanceKey, const model::InstanceSpec*> specs_of(const model::C
   std::map<model::InstanceKey, const model::InstanceSpec*> specs;
   for (const model::InstanceSpec& spec : command.run) specs[spec.key] = &spec;
   return specs;
+}
+
+model::WantedRecord a_record(const model::InstanceSpec& spec, const model::CommandNumber& number) {
+  return {.spec = spec, .generation = number, .finished = false, .exit_code = {}, .successor = {}};
+}
+
+const model::InstanceSpec& last_told(const model::WantedRecord& record) {
+  return record.successor ? record.successor->spec : record.spec;
+}
+
+// Whether what runs may go on until what replaces it has been fetched. Not with an address that is
+// the instance's no longer: somebody else may get it.
+bool can_wait_for(const model::InstanceSpec& next, const model::WantedRecord& record) {
+  const bool loses_address = record.spec.network && record.spec.network != next.network;
+  return !record.finished && !loses_address && fetched_image_of(next) != nullptr;
 }
 
 }  // namespace
@@ -67,34 +83,30 @@ bool Wanted::put(const model::InstanceSpec& spec, const model::CommandNumber& nu
                  std::vector<Write>& writes) {
   const auto [at, is_new] = records_.try_emplace(spec.key);
   model::WantedRecord& record = at->second;
-  if (!is_new && record.spec == spec) return false;
+  if (!is_new && last_told(record) == spec) return false;
   if (is_new) {
-    record = {.spec = spec, .generation = number, .finished = false, .exit_code = {}};
-  } else if (!model::runs_the_same(record.spec, spec)) {
-    replace(record, spec, number);
-  } else {
+    record = a_record(spec, number);
+  } else if (model::runs_the_same(record.spec, spec)) {
     record.spec = spec;
+    record.successor.reset();
+  } else if (record.successor && model::runs_the_same(record.successor->spec, spec)) {
+    record.successor->spec = spec;
+  } else if (can_wait_for(spec, record)) {
+    record.successor = {spec, number};
+  } else {
+    record = a_record(spec, number);
   }
+  if (record.successor) record.spec.paused = spec.paused;
   writes.push_back(WriteWanted{spec.key, record});
   return true;
 }
 
-// Of several that follow each other before any is there, the first is the one that runs.
-void Wanted::replace(model::WantedRecord& record, const model::InstanceSpec& spec,
-                     const model::CommandNumber& number) {
-  const auto former = former_.find(spec.key);
-  if (former != former_.end() && model::runs_the_same(former->second.spec, spec)) {
-    record = std::move(former_.extract(former).mapped());
-    record.spec = spec;
-    return;
-  }
-  if (former == former_.end() && !record.finished) former_.emplace(spec.key, record);
-  record = {.spec = spec, .generation = number, .finished = false, .exit_code = {}};
-}
-
-const model::WantedRecord* Wanted::former(const model::InstanceKey& key) const {
-  const auto found = former_.find(key);
-  return found == former_.end() ? nullptr : &found->second;
+void Wanted::promote(const model::InstanceKey& key, std::vector<Write>& writes) {
+  model::WantedRecord& record = records_.at(key);
+  CHECK(record.successor.has_value(), "there is nothing to come");
+  const model::Successor successor = *std::move(record.successor);
+  record = a_record(successor.spec, successor.generation);
+  writes.push_back(WriteWanted{key, record});
 }
 
 void Wanted::put(const model::NodeNetwork& network, std::vector<Write>& writes) {
@@ -105,7 +117,6 @@ void Wanted::put(const model::NodeNetwork& network, std::vector<Write>& writes) 
 
 bool Wanted::erase(const model::InstanceKey& key, std::vector<Write>& writes) {
   if (records_.erase(key) == 0) return false;
-  former_.erase(key);
   writes.push_back(WriteWanted{key, std::nullopt});
   return true;
 }

@@ -12,7 +12,9 @@
 
 namespace berth::agent {
 
-// What the agent has been told to run, and by which command. Every change is also appended to the
+// What the agent has been told to run, and by which command. What replaces something else and has
+// to be fetched first is its successor until it is there: a node that loses the link, or power, in
+// the middle of an update goes on with what it has. Every change is also appended to the
 // writes of the step, so that memory and disk cannot diverge.
 class Wanted {
  public:
@@ -25,23 +27,19 @@ class Wanted {
   const model::CommandNumber& acted() const { return acted_; }
 
   // Whether this instance may have been running before the agent started.
-  bool is_restored(const model::WantedRecord& record) const {
-    return record.generation <= restored_;
-  }
+  bool is_restored(const model::CommandNumber& generation) const { return generation <= restored_; }
 
   // The networks of the node as last told; nullopt: never.
   const std::optional<model::NodeNetwork>& network() const { return network_; }
-
-  // What an instance was to run before, until its run of that has been stopped: a command that goes
-  // back to it finds it running. nullptr: nothing, as far as this life of the agent knows.
-  const model::WantedRecord* former(const model::InstanceKey& key) const;
-  void forget_former(const model::InstanceKey& key) { former_.erase(key); }
 
   // How many instances would be wanted after the command.
   std::size_t size_after(const model::Command& command) const;
 
   // Takes over what the command says; gives the instances for which something changed.
   std::set<model::InstanceKey> carry_out(const model::Command& command, std::vector<Write>& writes);
+
+  // What was to come is to run now.
+  void promote(const model::InstanceKey& key, std::vector<Write>& writes);
 
   // The restart policy of this wanted instance says that it is done.
   void finish(const model::InstanceKey& key, std::optional<std::int32_t> exit_code,
@@ -51,13 +49,10 @@ class Wanted {
   bool put(const model::InstanceSpec& spec, const model::CommandNumber& number,
            std::vector<Write>& writes);
   bool erase(const model::InstanceKey& key, std::vector<Write>& writes);
-  void replace(model::WantedRecord& record, const model::InstanceSpec& spec,
-               const model::CommandNumber& number);
   void put(const model::NodeNetwork& network, std::vector<Write>& writes);
   std::set<model::InstanceKey> dropped_by(const model::Command& command) const;
 
   std::map<model::InstanceKey, model::WantedRecord> records_;
-  std::map<model::InstanceKey, model::WantedRecord> former_;
   std::optional<model::NodeNetwork> network_;
   model::CommandNumber acted_;
   model::CommandNumber restored_;  // what acted_ was when the agent started

@@ -231,13 +231,21 @@ void describe(V& v, T& spec) {
   v.field("paused", paused);
 }
 
+template <class V, Is<model::Successor> T>
+void describe(V& v, T& successor) {
+  auto& [spec, generation] = successor;
+  v.required("spec", spec);
+  v.required("generation", generation);
+}
+
 template <class V, Is<model::WantedRecord> T>
 void describe(V& v, T& record) {
-  auto& [spec, generation, finished, exit_code] = record;
+  auto& [spec, generation, finished, exit_code, successor] = record;
   v.required("spec", spec);
   v.required("generation", generation);
   v.field("finished", finished);
   v.field("exitCode", exit_code);
+  v.field("successor", successor);
 }
 
 }  // namespace berth::codec

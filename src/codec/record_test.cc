@@ -155,6 +155,7 @@ TEST(Records, KeepEveryField) {
   wanted.generation = {1, 2};
   wanted.finished = true;
   wanted.exit_code = -9;
+  wanted.successor = {wanted.spec, {3, 4}};
   EXPECT_EQ(decode_record<model::WantedRecord>(encode_record(wanted)).value(), wanted);
 }
 

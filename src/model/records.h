@@ -175,6 +175,14 @@ struct CounterRecord {
   friend bool operator==(const CounterRecord&, const CounterRecord&) = default;
 };
 
+// What an instance shall run as soon as what that needs is on the node.
+struct Successor {
+  InstanceSpec spec;
+  CommandNumber generation;
+
+  friend bool operator==(const Successor&, const Successor&) = default;
+};
+
 // What an agent has been told to run. `generation` is the command that last changed what runs, so
 // that a run found after a restart of the agent is known to be the wanted one or not.
 struct WantedRecord {
@@ -182,6 +190,7 @@ struct WantedRecord {
   CommandNumber generation;
   bool finished = false;  // its restart policy says that it is done
   std::optional<std::int32_t> exit_code;
+  std::optional<Successor> successor;  // until then the one above is kept running
 
   friend bool operator==(const WantedRecord&, const WantedRecord&) = default;
 };
