@@ -488,6 +488,19 @@ TEST_P(RuntimeConformance, APausedInstanceUsesNoProcessorUntilItIsResumed) {
   EXPECT_TRUE(eventually([&] { return cpu_time(spec) > before + std::chrono::milliseconds(50); }));
 }
 
+TEST_P(RuntimeConformance, WhatHasLeftTheSessionOfAPausedInstanceStandsStillToo) {
+  if (GetParam().is_machine) GTEST_SKIP() << "a machine stands still as a whole";
+  const auto spec = script("setsid sh -c 'while :; do :; done' & " + kForEver);
+  start(spec);
+  ASSERT_TRUE(eventually([&] { return cpu_time(spec) > std::chrono::milliseconds(20); }));
+  ASSERT_TRUE(runtime().pause(spec.key));
+  const auto before = cpu_time(spec).value();
+  std::this_thread::sleep_for(std::chrono::milliseconds(200));  // that nothing happens takes time
+  EXPECT_LE(cpu_time(spec).value(), before + std::chrono::milliseconds(20));
+  ASSERT_TRUE(runtime().resume(spec.key));
+  EXPECT_TRUE(eventually([&] { return cpu_time(spec) > before + std::chrono::milliseconds(50); }));
+}
+
 // Who cannot know whether it was done asks again.
 TEST_P(RuntimeConformance, PausingAndResumingTwiceDoesNoHarm) {
   const auto spec = script("while :; do :; done");

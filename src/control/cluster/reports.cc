@@ -183,9 +183,9 @@ class Intake {
   }
 
   void take_status(const model::ReportedStatus& status) {
-    hear_usage(context_, status);
     const auto [entry, is_new] = node_.reported.try_emplace(status.key);
     if (!is_new && entry->second == status) return;
+    hear_usage(context_, status);
     node_.instance_usage = node_.instance_usage - entry->second.usage + status.usage;
     const bool only_measured = !is_new && is_same_but_measured(entry->second, status);
     const bool same_run = !is_new && entry->second.state == status.state &&

@@ -6,6 +6,7 @@
 
 #include <cerrno>
 #include <cstring>
+#include <set>
 #include <utility>
 
 #include "runtime/container/cgroup.h"
@@ -13,12 +14,14 @@
 #include "runtime/instance_directories.h"
 #include "runtime/leftovers.h"
 #include "runtime/platform.h"
+#include "runtime/process/process_table.h"
 #include "runtime/run_consumption.h"
 
 namespace berth::runtime {
 namespace {
 
 constexpr std::uint64_t kOpenFiles = 65'536;
+constexpr int kLooksMax = 20;  // at processes that multiply faster than they are stopped
 
 const model::CommandImage* command_of(const model::InstanceSpec& spec) {
   if (spec.image >= spec.item.images.size()) return nullptr;
@@ -108,20 +111,35 @@ void ProcessRuntime::forget(const model::InstanceKey& key, const model::RunId& r
   supervisor_.forget(key, run);
 }
 
+// The mark comes first: one that may stand still is resumed with all that it has started.
 Result<void> ProcessRuntime::pause(const model::InstanceKey& key) {
-  return signal_group(key, SIGSTOP);
+  const auto run = supervisor_.find(key);
+  if (!run || run->program <= 1) return not_running(key);
+  TRY(run->directory.write(shim::kPausedFile, ""));
+  return signal_all(*run, SIGSTOP);
 }
 
 Result<void> ProcessRuntime::resume(const model::InstanceKey& key) {
-  return signal_group(key, SIGCONT);
-}
-
-// While its shim lives and has not told its end, the number is the program's.
-Result<void> ProcessRuntime::signal_group(const model::InstanceKey& key, int number) {
   const auto run = supervisor_.find(key);
   if (!run || run->program <= 1) return not_running(key);
-  if (::kill(-run->program, number) != 0) return not_running(key);
+  if (!run->directory.has(shim::kPausedFile)) return {};
+  TRY(signal_all(*run, SIGCONT));
+  run->directory.erase(shim::kPausedFile);
   return {};
+}
+
+// Wherever its processes went, they are below its shim; what they start meanwhile is found by the
+// next look.
+Result<void> ProcessRuntime::signal_all(const LiveRun& run, int number) {
+  std::set<pid_t> told;
+  for (int looks = 0; looks < kLooksMax; ++looks) {
+    const std::size_t before = told.size();
+    for (const pid_t pid : processes_below(run.shim, read_processes())) {
+      if (told.insert(pid).second) ::kill(pid, number);
+    }
+    if (told.size() == before) break;
+  }
+  return told.empty() ? not_running(run.record.found.key) : Result<void>{};
 }
 
 std::map<model::InstanceKey, Consumption> ProcessRuntime::measure() {

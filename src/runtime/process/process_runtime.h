@@ -32,7 +32,7 @@ class ProcessRuntime final : public Runtime {
   Started<shim::Launch> prepare(const model::InstanceSpec& spec, const model::RunId& run) const;
   Started<void> limit_cpu(const model::InstanceSpec& spec, const model::RunId& run,
                           shim::Launch& launch) const;
-  Result<void> signal_group(const model::InstanceKey& key, int number);
+  static Result<void> signal_all(const LiveRun& run, int number);
 
   const MachineConfig config_;
   const model::Runtime described_;

@@ -46,6 +46,12 @@ pid_t root_of(pid_t pid, const std::map<pid_t, pid_t>& parents, const std::set<p
   return 0;
 }
 
+std::map<pid_t, pid_t> parents_of(const std::vector<ProcessFigures>& processes) {
+  std::map<pid_t, pid_t> parents;
+  for (const ProcessFigures& process : processes) parents[process.pid] = process.parent;
+  return parents;
+}
+
 }  // namespace
 
 std::optional<ProcessFigures> parse_stat(std::string_view text) {
@@ -89,10 +95,19 @@ std::vector<ProcessFigures> read_processes() {
   return processes;
 }
 
+std::vector<pid_t> processes_below(pid_t root, const std::vector<ProcessFigures>& processes) {
+  const std::map<pid_t, pid_t> parents = parents_of(processes);
+  std::vector<pid_t> below;
+  for (const ProcessFigures& process : processes) {
+    const bool is_below = process.pid != root && root_of(process.pid, parents, {root}) == root;
+    if (is_below) below.push_back(process.pid);
+  }
+  return below;
+}
+
 std::map<pid_t, Consumption> consumption_below(const std::vector<ProcessFigures>& processes,
                                                const std::set<pid_t>& roots) {
-  std::map<pid_t, pid_t> parents;
-  for (const ProcessFigures& process : processes) parents[process.pid] = process.parent;
+  const std::map<pid_t, pid_t> parents = parents_of(processes);
   std::map<pid_t, Consumption> sums;
   for (const ProcessFigures& process : processes) {
     const pid_t root = root_of(process.pid, parents, roots);

@@ -28,6 +28,8 @@ std::optional<ProcessFigures> parse_stat(std::string_view text);
 
 std::vector<ProcessFigures> read_processes();
 
+std::vector<pid_t> processes_below(pid_t root, const std::vector<ProcessFigures>& processes);
+
 // What all processes below each of these have used together, those that have ended too.
 std::map<pid_t, Consumption> consumption_below(const std::vector<ProcessFigures>& processes,
                                                const std::set<pid_t>& roots);
