@@ -189,6 +189,7 @@ void Agent::record(const Context& context, const Prepared& event) {
 }
 
 void Agent::record(const Context& context, const PrepareFailed& event) {
+  images_.failed();
   if (Instance* known = touch_known(event.key)) {
     known->prepare_failed(context, wanted_.find(event.key), event);
   }
@@ -209,8 +210,11 @@ void Agent::record(const Context& context, const StateSaved& event) {
     states_.save(context, event);
     return;
   }
-  const StateSaved too_large{
-      .key = event.key, .size = event.size, .digest = model::SavedState::kTooLarge, .content = {}};
+  const StateSaved too_large{.key = event.key,
+                             .size = event.size,
+                             .digest = model::SavedState::kTooLarge,
+                             .content = {},
+                             .order = event.order};
   if (!states_.save(context, too_large)) return;
   std::string what = std::to_string(event.size.count());
   what += " bytes of state are too large to go with it";

@@ -101,6 +101,7 @@ struct StateSaved {
   Bytes size;  // of the files
   std::string digest;
   std::string content;
+  std::uint64_t order = 0;  // of two that overtake each other the greater counts
 };
 // The instance ended, by itself or because it was stopped.
 struct Exited {

@@ -12,8 +12,8 @@
 namespace berth::agent {
 
 // When it is time to look for images that nobody needs any more: when one has been fetched, for
-// only then the disk fills; and a while after anything has changed, when what ran is gone. A node
-// that never had an image is left in peace.
+// only then the disk fills, or could not be; and a while after anything has changed, when what ran
+// is gone. A node that never had an image is left in peace.
 class ImageCare {
  public:
   // Something of an earlier life may be there.
@@ -23,6 +23,9 @@ class ImageCare {
     has_images_ = is_due_ = true;
     changed(now);
   }
+
+  // For want of room perhaps.
+  void failed() { is_due_ = has_images_; }
 
   // What is wanted is no longer the same.
   void changed(Time now) {

@@ -43,6 +43,9 @@ void States::drop_handed(const model::InstanceKey& key, std::vector<Write>& writ
 bool States::save(const Context& context, const StateSaved& saved) {
   // What an old run has left is not what counts when another state waits to be taken.
   if (handed_.contains(saved.key)) return false;
+  std::uint64_t& newest = newest_[saved.key];
+  if (saved.order < newest) return false;
+  newest = saved.order;
   const auto unheard = unheard_.find(saved.key);
   const auto heard = heard_.find(saved.key);
   const std::string* last = unheard != unheard_.end() ? &unheard->second.state.digest
@@ -56,6 +59,7 @@ bool States::save(const Context& context, const StateSaved& saved) {
 }
 
 void States::end(const Context& context, const model::InstanceKey& key) {
+  newest_.erase(key);
   const auto found = unheard_.find(key);
   if (found == unheard_.end()) {
     heard_.erase(key);

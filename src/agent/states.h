@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <map>
 #include <optional>
 #include <string>
@@ -52,7 +53,8 @@ class States {
 
   std::map<model::InstanceKey, model::SavedState> handed_;
   Unheards unheard_;
-  std::map<model::InstanceKey, std::string> heard_;  // the digest that the controller heard last
+  std::map<model::InstanceKey, std::string> heard_;     // the digest that the controller heard last
+  std::map<model::InstanceKey, std::uint64_t> newest_;  // of what was saved
 };
 
 }  // namespace berth::agent

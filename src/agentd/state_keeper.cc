@@ -17,15 +17,18 @@ constexpr runtime::TreeLimits kLimits{.bytes = codec::WireLimits::kStateBytesMax
 
 std::optional<agent::StateSaved> StateKeeper::look(const model::InstanceKey& key) {
   const auto directory = runtime::state_directory(machine_.state_dir, key);
-  const runtime::TreeFigures figures = runtime::look_at_tree(directory, kLimits);
+  runtime::TreeFigures figures;
+  std::uint64_t order = 0;
   {
     const std::lock_guard lock(mutex_);
+    figures = runtime::look_at_tree(directory, kLimits);
+    order = ++looks_;
     const auto known = seen_.find(key);
     const bool is_unused = known == seen_.end() && figures.entries == 0;
     if (is_unused || (known != seen_.end() && known->second == figures)) return std::nullopt;
     seen_.insert_or_assign(key, figures);
   }
-  agent::StateSaved saved{.key = key, .size = figures.size};
+  agent::StateSaved saved{.key = key, .size = figures.size, .order = order};
   auto packed = runtime::pack_tree(directory, kLimits);
   if (!packed) {
     shell::log(shell::LogLevel::Warning, "the state of an instance cannot be read",

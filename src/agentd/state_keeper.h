@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <mutex>
 #include <optional>
@@ -28,6 +29,7 @@ class StateKeeper {
   const runtime::MachineConfig machine_;
   std::mutex mutex_;
   std::map<model::InstanceKey, runtime::TreeFigures> seen_;
+  std::uint64_t looks_ = 0;
 };
 
 }  // namespace berth::agentd

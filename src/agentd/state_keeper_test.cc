@@ -126,6 +126,24 @@ TEST_F(StateKeeperTest, SetsAsideWhatIsTooLargeToBeAnywhereElse) {
   EXPECT_TRUE(fs::exists(directory("a").string() + ".replaced/large"));
 }
 
+TEST_F(StateKeeperTest, SetsAsideWhatIsLargerThanItsQuotaToo) {
+  StateKeeper keeper(machine("a"));
+  spec_.item.quotas.state = Bytes(1000);
+  write("a", "count", "41");
+  const agent::StateSaved saved = *keeper.look(spec_.key);
+  write("a", "large", std::string(1001, 'x'));
+  ASSERT_TRUE(keeper.take(spec_, as_saved(saved, 5)));
+  EXPECT_TRUE(fs::exists(directory("a").string() + ".replaced/large"));
+}
+
+TEST_F(StateKeeperTest, NumbersWhatItHasSeen) {
+  StateKeeper keeper(machine("a"));
+  write("a", "count", "41");
+  const agent::StateSaved first = *keeper.look(spec_.key);
+  write("a", "count", "420");
+  EXPECT_LT(first.order, keeper.look(spec_.key)->order);
+}
+
 TEST_F(StateKeeperTest, NothingIsLeftOfAnInstanceThatIsErased) {
   StateKeeper keeper(machine("a"));
   write("a", "count", "41");

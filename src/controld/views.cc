@@ -110,20 +110,23 @@ void add_reservations(const control::Durable& durable, std::map<model::NodeId, N
   }
 }
 
-// What the node itself still lists counts too: a drain is done when that is nothing.
+// What the node itself still lists counts too: a drain is done when that is nothing that could run.
 void count_instances(const Controller& controller, std::map<model::NodeId, NodeView>& nodes) {
-  std::map<model::NodeId, std::map<model::InstanceKey, model::ItemType>> there;
+  std::map<model::NodeId, std::map<model::InstanceKey, bool>> must_go;
+  const auto is_service = [](model::ItemType type) { return type != model::ItemType::Component; };
   for (const auto& [key, record] : controller.durable().instances) {
-    if (record.place) there[record.place->node][key] = record.type;
-    if (record.leaving) there[record.leaving->place.node][key] = record.type;
+    if (record.place) must_go[record.place->node][key] = is_service(record.type);
+    if (record.leaving) must_go[record.leaving->place.node][key] = is_service(record.type);
   }
   for (const auto& [id, observed] : controller.nodes()) {
-    for (const auto& [key, status] : observed.reported) there[id][key] = status.type;
+    for (const auto& [key, status] : observed.reported) {
+      must_go[id][key] = is_service(status.type) && !status.finished;
+    }
   }
   for (auto& [id, view] : nodes) {
-    for (const auto& [key, type] : there[id]) {
+    for (const auto& [key, must] : must_go[id]) {
       ++view.instances;
-      if (type != model::ItemType::Component) ++view.services;
+      if (must) ++view.services;
     }
   }
 }

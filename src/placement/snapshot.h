@@ -60,6 +60,8 @@ struct Present {
   model::Place place;
   std::string version;
   model::Usage measured;
+  bool finished =
+      false;  // it has done what it was for: wherever else it went, it would do it again
 };
 
 // Where an instance has what it cannot take along.

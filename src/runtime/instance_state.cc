@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 
@@ -45,9 +46,11 @@ bool exchange(const fs::path& fresh, const fs::path& directory) {
 
 // What is too large to travel exists nowhere else: the last of its kind is kept. Before anything is
 // put in its place, so that whatever happens then, it is not lost.
-bool set_aside_if_large(const fs::path& directory) {
+bool set_aside_if_large(const fs::path& directory, const model::Item& item) {
   const TreeFigures figures = look_at_tree(directory, {});
-  if (figures.complete && figures.size <= model::SavedState::kSizeMax) return true;
+  const Bytes travels = std::min(model::SavedState::kSizeMax,
+                                 item.quotas.state.value_or(model::SavedState::kSizeMax));
+  if (figures.complete && figures.size <= travels) return true;
   const fs::path aside = beside(directory, ".replaced");
   std::error_code error;
   fs::remove_all(aside, error);
@@ -78,7 +81,7 @@ Started<void> take_state(const MachineConfig& config, const model::InstanceSpec&
     fs::remove_all(fresh, error);
     return failed(unpacked.error().message);
   }
-  if (!set_aside_if_large(directory)) {
+  if (!set_aside_if_large(directory, spec.item)) {
     return failed(fmt::format("cannot set {} aside", directory.string()));
   }
   if (!exchange(fresh, directory)) {

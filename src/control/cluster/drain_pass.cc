@@ -11,14 +11,21 @@ bool is_service(const Context& context, const model::InstanceKey& key) {
   return record == nullptr || record->type != model::ItemType::Component;
 }
 
-// Done only when the node itself says that nothing is left.
+bool has_finished(const ObservedNode& node, const model::InstanceKey& key) {
+  const auto status = node.reported.find(key);
+  return status != node.reported.end() && status->second.finished;
+}
+
+// Done only when the node itself says that nothing is left, but for what has done its work there.
 bool is_empty(const Context& context, const model::NodeId& id) {
   const ObservedNode* node = context.find_node(id);
   if (node == nullptr || !node->in_touch()) return false;
-  const auto service = [&](const model::InstanceKey& key) { return is_service(context, key); };
-  return std::ranges::none_of(context.state.instances_on(id), service) &&
+  const auto must_go = [&](const model::InstanceKey& key) {
+    return is_service(context, key) && !has_finished(*node, key);
+  };
+  return std::ranges::none_of(context.state.instances_on(id), must_go) &&
          std::ranges::none_of(node->reported, [](const auto& entry) {
-           return entry.second.type != model::ItemType::Component;
+           return entry.second.type != model::ItemType::Component && !entry.second.finished;
          });
 }
 

@@ -31,6 +31,17 @@ TEST_F(DrainOfANode, MovesWhatRunsThereMakeBeforeBreakAndIsDoneWhenNothingIsLeft
   EXPECT_TRUE(driver.noted(NoteKind::NodeDrained, "node/n1"));
 }
 
+TEST_F(DrainOfANode, DoesNotStartAgainElsewhereWhatHasDoneItsWork) {
+  driver.join("n2");
+  driver.agent("n1").finish(kA);
+  driver.report_changes("n1");
+  driver.drain("n1");
+  EXPECT_EQ(driver.agent("n2").starts[kA], 0);
+  EXPECT_EQ(driver.place_of(kA), "n1/crun");
+  EXPECT_EQ(driver.status_of(kA), "inactive");
+  EXPECT_TRUE(driver.noted(NoteKind::NodeDrained, "node/n1"));
+}
+
 TEST_F(DrainOfANode, LeavesWhatFindsNoOtherPlaceAndMovesItTheMomentItDoes) {
   driver.drain("n1");
   EXPECT_EQ(driver.status_of(kA), "active");

@@ -58,6 +58,18 @@ TEST_F(Cached, InstancesComeBackToWhatTheyHaveStored) {
   EXPECT_EQ(driver.record(kWeb).home, std::nullopt);
 }
 
+TEST_F(Cached, InstancesThatWereMovingComeBackToWhereTheirDataAre) {
+  model::Item with_storage = a_service("web");
+  with_storage.quotas.storage = Bytes{1000};
+  driver.apply({with_storage});
+  driver.join("n2");
+  driver.agent("n2").starts_slowly = true;
+  driver.drain("n1");
+  ASSERT_EQ(driver.place_of(kWeb), "n2/crun");
+  remove();
+  EXPECT_EQ(driver.record(kWeb).home, model::NodeId{"n1"});
+}
+
 TEST_F(Cached, InstancesAreDeletedAfterTheirTime) {
   remove();
   driver.advance(30min - 1us);

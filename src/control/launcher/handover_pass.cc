@@ -2,6 +2,7 @@
 
 #include "control/launcher/handover.h"
 #include "control/launcher/moves.h"
+#include "control/launcher/states.h"
 #include "control/passes.h"
 
 namespace berth::control {
@@ -105,9 +106,11 @@ std::optional<model::Leaving> leaving_after_move(const Context& context,
                                                  const model::InstanceRecord& record,
                                                  const model::Place& target) {
   const model::NodeId& source = record.place->node;
-  // A copy that has not come up yet is not worth waiting for; the one it should replace is.
-  if (record.leaving && record.leaving->place.node != target.node &&
-      !is_active_at_its_place(context, record)) {
+  // A copy that has not come up yet, or not proven itself, is not worth waiting for; the one it
+  // should replace is.
+  const bool is_settled =
+      is_active_at_its_place(context, record) && copy_that_serves(context, record) == nullptr;
+  if (record.leaving && record.leaving->place.node != target.node && !is_settled) {
     return record.leaving;
   }
   // On one node the agent itself goes from one run to the next.
@@ -145,6 +148,7 @@ void handover_pass(Context& context) {
     }
     if (!record.leaving || record.leaving->stop_first) forget_move(context, key);
     context.put(record);
+    if (is_active_at_its_place(context, record)) pass_state_on(context, record);
   }
 }
 

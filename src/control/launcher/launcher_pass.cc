@@ -269,8 +269,11 @@ class PlanCarrier {
             fmt::format("its old data are being erased on {}", fmt::join(nodes, ", "))};
   }
 
-  static void lose_place(model::InstanceRecord& record) {
-    if (record.place) record.home = record.place->node;
+  // Where its data are: in the middle of a move that is where it came from.
+  void lose_place(model::InstanceRecord& record) const {
+    const bool has_moved = !record.leaving || (is_active_at_its_place(context_, record) &&
+                                               copy_that_serves(context_, record) == nullptr);
+    if (record.place) record.home = has_moved ? record.place->node : record.leaving->place.node;
     record.place.reset();
     record.leaving.reset();
   }

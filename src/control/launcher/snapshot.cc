@@ -61,8 +61,10 @@ std::optional<placement::Present> present_of(const Context& context,
   if (start_was_refused(context, record) && copy_that_serves(context, record) == nullptr) {
     return std::nullopt;
   }
+  const auto* run = run_at_its_place(context, record);
   return placement::Present{*record.place, record.version,
-                            measured(context, record.place->node, record.key)};
+                            measured(context, record.place->node, record.key),
+                            run != nullptr && run->finished};
 }
 
 void add_avoided(const Context& context, placement::Snapshot& snapshot) {

@@ -22,9 +22,15 @@ bool may_begin(const Context& context, const model::NodeId& id,
                const model::InstanceRecord& record) {
   if (record.place && record.place->node == id) return true;
   if (record.leaving && record.leaving->place.node == id) {
-    return !is_active_at_its_place(context, record);
+    return copy_that_serves(context, record) != nullptr || !is_active_at_its_place(context, record);
   }
   return !record.place && may_run_on(context, id, record.key);
+}
+
+// What it writes there counts when it has proven itself, and is said again until then.
+bool is_on_trial_on(const Context& context, const model::NodeId& id,
+                    const model::InstanceRecord& record) {
+  return record.place && record.place->node == id && copy_that_serves(context, record) != nullptr;
 }
 
 bool counts(const Context& context, const model::NodeId& id, const model::InstanceRecord& record) {
@@ -44,9 +50,10 @@ void keep(Context& context, model::StateRecord record) {
 }  // namespace
 
 void hear_state(Context& context, const model::NodeId& node, const model::SavedState& state) {
+  const auto* record = context.state.find_instance(state.key);
+  if (record != nullptr && is_on_trial_on(context, node, *record)) return;
   context.nodes.at(node).states_heard.insert_or_assign(state.key, state.digest);
   context.dirty.letters.insert(node);
-  const auto* record = context.state.find_instance(state.key);
   if (record == nullptr || !counts(context, node, *record)) return;
   const auto* kept = context.state.find_state(state.key);
   const bool is_behind = state.digest == model::SavedState::kTooLarge;
@@ -65,6 +72,7 @@ void hear_state(Context& context, const model::NodeId& node, const model::SavedS
 void pass_state_on(Context& context, const model::InstanceRecord& record) {
   const auto* kept = context.state.find_state(record.key);
   if (kept == nullptr || kept->node == record.place->node) return;
+  if (copy_that_serves(context, record) != nullptr) return;
   model::StateRecord changed = *kept;
   changed.node = record.place->node;
   changed.is_behind = false;

@@ -8,11 +8,13 @@
 namespace berth::control {
 
 // A node says what the state of an instance is. It is kept if the word of this node counts: of the
-// node that the kept one is from, until the instance is up at its next place; then of that. What
-// the node has said is looked at either way, and the node will be told so.
+// node that the kept one is from, until the instance has moved; then of its next place. What the
+// node has said is looked at either way, and the node will be told so; but not what a copy says
+// that has yet to prove itself.
 void hear_state(Context& context, const model::NodeId& node, const model::SavedState& state);
 
-// The instance is active at its place: what it goes on from there is what counts.
+// The instance is active at its place: what it goes on from there is what counts, unless another
+// copy still serves.
 void pass_state_on(Context& context, const model::InstanceRecord& record);
 
 // A node that has never carried out a command has nothing of what it once had.

@@ -89,6 +89,7 @@ TEST_F(TravellingStates, OneThatIsTooLargeStaysAndTheLastThatCouldTravelIsHanded
   label("n2");
   EXPECT_EQ(handed("n2"), "one");
   EXPECT_NE(moved_.find("its state stays behind"), std::string::npos);
+  driver.advance(2s);
   EXPECT_FALSE(driver.durable().states.at(kWeb).is_behind) << "n2 goes on from what it was handed";
 }
 
@@ -106,9 +107,38 @@ TEST_F(TravellingStates, AnInstanceThatStaysIsHandedNothing) {
   EXPECT_EQ(handed("n1"), "");
 }
 
-TEST_F(TravellingStates, AfterTheMoveTheWordOfTheNextNodeCounts) {
+// Until then the source serves, and may have to go on doing so.
+TEST_F(TravellingStates, WhatATargetWritesCountsWhenItHasProvenItself) {
   save("n1", "one");
   label("n2");
+  save("n2", "broken");
+  EXPECT_EQ(kept(), "one");
+  EXPECT_FALSE(driver.agent("n2").heard.contains(kWeb)) << "it has to be said again";
+  save("n1", "two");
+  EXPECT_EQ(kept(), "two");
+  driver.advance(2s);
+  save("n2", "three");
+  EXPECT_EQ(kept(), "three");
+}
+
+TEST_F(TravellingStates, NothingIsLeftOfATargetThatFailed) {
+  driver.apply({a_deployment("d", {a_run("web")})});
+  save("n1", "one");
+  driver.drain("n1");
+  const std::string target = driver.record(kWeb).place->node.value();
+  save(target, "broken");
+  driver.set(target, kWeb, InstanceState::Failed, {"Exited", "exited with code 1"});
+  EXPECT_EQ(kept(), "one");
+  const std::string next = driver.record(kWeb).place->node.value();
+  EXPECT_NE(next, target);
+  EXPECT_EQ(handed(next), next == "n1" ? "" : "one");
+}
+
+TEST_F(TravellingStates, AfterTheMoveTheWordOfTheNextNodeCounts) {
+  save("n1", "one");
+  driver.agent("n1").stops_slowly = true;
+  label("n2");
+  driver.advance(2s);
   save("n1", "late");
   EXPECT_EQ(kept(), "one");
   EXPECT_EQ(driver.agent("n1").heard[kWeb], "of-late") << "or it would be said for ever";
@@ -132,7 +162,9 @@ TEST_F(TravellingStates, ATargetThatHasNotComeUpDoesNotSpeakForTheInstance) {
   label("n2");
   save("n1", "two");
   EXPECT_EQ(kept(), "two");
+  driver.agent("n1").stops_slowly = true;
   driver.set("n2", kWeb, InstanceState::Active);
+  driver.advance(2s);
   save("n1", "three");
   EXPECT_EQ(kept(), "two");
 }

@@ -45,6 +45,12 @@ void FakeAgent::set(const model::InstanceKey& key, model::InstanceState state,
   changed_.insert(key);
 }
 
+void FakeAgent::finish(const model::InstanceKey& key) {
+  set(key, model::InstanceState::Inactive);
+  statuses.at(key).finished = true;
+  statuses.at(key).exit_code = 0;
+}
+
 void FakeAgent::drop(const model::InstanceKey& key) {
   changed_.insert(key);
   statuses.erase(key);

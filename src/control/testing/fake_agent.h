@@ -46,6 +46,8 @@ class FakeAgent {
 
   void become(model::NodeInfo node);
   void set(const model::InstanceKey& key, model::InstanceState state, model::Problem problem = {});
+  // It has done what it was for.
+  void finish(const model::InstanceKey& key);
   void drop(const model::InstanceKey& key);
   // Goes with the next report. Its digest is "of-" and the content.
   void save(const model::InstanceKey& key, const std::string& content);

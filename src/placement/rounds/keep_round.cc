@@ -31,9 +31,15 @@ bool is_evicted(const NodeView& node, const Request& request) {
          !request.item->tolerates.contains(model::Toleration::RuntimeNotReady);
 }
 
-// A component belongs to its node, and stays through a drain.
+bool has_finished(const Request& request) {
+  return request.present->finished && !request.outdated &&
+         request.present->version == request.item->version;
+}
+
+// A component belongs to its node, and stays through a drain; so does what no longer runs.
 Drain drain_of(const Board& board, const Request& request) {
   if (request.item->type == model::ItemType::Component) return Drain::No;
+  if (has_finished(request)) return Drain::No;
   const auto position = board.find_node(request.present->place.node);
   if (!position) return Drain::No;
   const NodeView& node = board.nodes()[*position];

@@ -284,6 +284,19 @@ TEST_P(ComponentConformance, TheHealthCheckOfTheItemConfirmsAVersion) {
   EXPECT_EQ(active(), "2");
 }
 
+TEST_P(ComponentConformance, ChecksThatFailWhileAVersionComesUpDoNotCount) {
+  const auto spec = [&] {
+    auto built = version("1");
+    const auto tries = (config_.state_dir / "tries").string();
+    const std::string third = "echo >> " + tries + "; [ $(wc -l < " + tries + ") -ge 3 ]";
+    built.item.health = model::HealthCheck{model::ExecCheck{{"/bin/sh", "-c", third}}, 10ms, 1};
+    built.item.health->start_period = 1min;
+    return built;
+  }();
+  start(spec, 0);
+  EXPECT_EQ(active(), "1");
+}
+
 TEST_P(ComponentConformance, TheNextLifeGoesBackFromAVersionThatWasBeingTried) {
   start(version("1"), 0);
   stop(version("1"), 0);

@@ -27,11 +27,13 @@ Duration left_until(Clock::time_point until) {
 Started<void> await_health(const model::HealthCheck& check, Duration timeout, const Trial& trial,
                            Runtime& runtime) {
   const auto until = Clock::now() + timeout;
+  const auto counted_from = Clock::now() + std::min(check.start_period, timeout);
   const std::uint32_t failures_max = std::max(check.failures, 1U);
-  for (std::uint32_t failed = 1;; ++failed) {
+  for (std::uint32_t failed = 0;;) {
     const HealthAnswer answer = check_health(check, {.key = trial.spec.key}, runtime,
                                              std::min(kCheckTime, left_until(until)));
     if (answer.healthy) return {};
+    if (Clock::now() >= counted_from) ++failed;
     if (failed >= failures_max || Clock::now() >= until) return not_confirmed(answer.message);
     if (trial.interrupt.wait(std::min(check.period, left_until(until)))) {
       return not_confirmed("it was stopped before it had been confirmed");

@@ -13,6 +13,7 @@
 #include "runtime/command.h"
 #include "runtime/container/json.h"
 #include "runtime/directory_tree.h"
+#include "runtime/path_beneath.h"
 #include "runtime/platform.h"
 #include "runtime/run_directory.h"
 #include "runtime/shim/files.h"
@@ -190,7 +191,7 @@ ImageCache::ImageCache(Config config) : config_(std::move(config)) {
   std::error_code ignored;
   std::filesystem::create_directories(config_.directory / "pulled", ignored);
   std::filesystem::permissions(config_.directory, std::filesystem::perms::owner_all, ignored);
-  std::filesystem::remove_all(workplace(), ignored);
+  if (!config_.owner.empty()) std::filesystem::remove_all(workplace(), ignored);
 }
 
 // --- Turns ---------------------------------------------------------------------------------------
@@ -217,7 +218,7 @@ std::optional<std::string> ImageCache::digest_of(const std::string& reference) c
 
 std::optional<std::string> ImageCache::digest_of(const ImageReference& reference) const {
   if (!reference.is_remote) {
-    auto manifest = find_manifest(config_.layout_dir / reference.name, reference);
+    auto manifest = find_local(reference);
     return manifest ? std::optional(std::move(manifest->digest)) : std::nullopt;
   }
   auto digest = shim::read_file(AT_FDCWD, note_of(reference).c_str(), 256);
@@ -243,15 +244,21 @@ Started<UnpackedImage> ImageCache::get(const std::string& reference) {
   const auto parsed = parse_image_reference(reference);
   if (!parsed) return problem("ImageInvalid", parsed.error().message);
   if (auto image = find(*parsed)) return *std::move(image);
-  const Turn turn(*this, reference);
+  const Turn turn(*this, parsed->name);  // whatever its tag, if a digest says what is meant
   if (auto image = find(*parsed)) return *std::move(image);  // by whoever had the turn before
   return parsed->is_remote ? get_remote(*parsed) : get_local(*parsed);
 }
 
 Started<UnpackedImage> ImageCache::get_local(const ImageReference& reference) {
-  const auto manifest = find_manifest(config_.layout_dir / reference.name, reference);
+  const auto manifest = find_local(reference);
   if (!manifest) return tl::unexpected(manifest.error());
   return unpack(*manifest);
+}
+
+Started<ImageCache::Manifest> ImageCache::find_local(const ImageReference& reference) const {
+  const auto layout = path_beneath(config_.layout_dir, reference.name);
+  if (!layout) return problem("ImageInvalid", layout.error().message);
+  return find_manifest(*layout, reference);
 }
 
 // The layout is kept until it is unpacked, and then only what its reference meant.
@@ -288,7 +295,9 @@ Started<void> ImageCache::run_tool(const std::string& name, std::vector<std::str
       CommandLimits{.deadline = deadline, .interrupt = config_.interrupt, .dies_with_us = true});
   if (!outcome) return problem(reason, outcome.error().message);
   if (outcome->code == 0) return {};
-  return problem(reason, fmt::format("{}: {}", name, last_words(outcome->output)));
+  const std::string why = last_words(outcome->output);
+  const bool is_full = why.find("no space left on device") != std::string::npos;
+  return problem(is_full ? "StorageFailed" : reason, fmt::format("{}: {}", name, why));
 }
 
 Started<ImageCache::Manifest> ImageCache::find_manifest(const std::filesystem::path& layout,

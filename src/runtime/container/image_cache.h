@@ -53,14 +53,14 @@ class ImageCache {
  public:
   struct Config {
     std::filesystem::path directory;   // where they are kept
-    std::filesystem::path layout_dir;  // where relative layouts begin
-    std::string owner;                 // tells apart what several caches leave unfinished
-    int interrupt = -1;                // a descriptor: when it is readable, what takes long ends
+    std::filesystem::path layout_dir;  // beneath which layouts are
+    std::string owner;   // tells apart what several caches leave unfinished; empty: it only looks
+    int interrupt = -1;  // a descriptor: when it is readable, what takes long ends
   };
   explicit ImageCache(Config config);
 
-  // ImageNotFound, ImageInvalid, ImagePullFailed or RuntimeMissing (of what it takes to unpack
-  // one).
+  // ImageNotFound, ImageInvalid, ImagePullFailed, StorageFailed or RuntimeMissing (of what it takes
+  // to unpack one).
   Started<UnpackedImage> get(const std::string& reference);
 
   // If it is there. Waits for nobody.
@@ -94,6 +94,7 @@ class ImageCache {
   Started<UnpackedImage> get_local(const ImageReference& reference);
   Started<UnpackedImage> get_remote(const ImageReference& reference);
   Started<void> pull(const ImageReference& reference, const std::filesystem::path& layout) const;
+  Started<Manifest> find_local(const ImageReference& reference) const;
   Started<Manifest> find_manifest(const std::filesystem::path& layout,
                                   const ImageReference& reference) const;
   Started<UnpackedImage> unpack(const Manifest& manifest);

@@ -113,6 +113,30 @@ TEST_F(ImageCacheTest, APullEndsWhenTheAgentDoes) {
   EXPECT_EQ(pulled.error().reason, "ImagePullFailed");
 }
 
+TEST_F(ImageCacheTest, NoReferenceLeadsOutOfTheDirectoryOfImages) {
+  const std::string elsewhere = directory_ / "elsewhere";
+  std::filesystem::create_directory(elsewhere);
+  const ImageCache cache(
+      {.directory = directory_ / "images", .layout_dir = elsewhere, .owner = "x"});
+  EXPECT_FALSE(cache.digest_of("../layout:image"));
+  EXPECT_FALSE(cache.digest_of((directory_ / "layout:image").string()));
+  std::filesystem::create_symlink(directory_ / "layout", elsewhere + "/link");
+  EXPECT_FALSE(cache.digest_of("link:image"));
+  std::filesystem::rename(directory_ / "layout", elsewhere + "/layout");
+  EXPECT_TRUE(cache.digest_of("layout:image"));
+}
+
+TEST_F(ImageCacheTest, WhatDiffersInItsTagOnlyIsPulledOnce) {
+  const std::string digest = "@" + *cache_->digest_of("layout:image");
+  std::thread first([&] { EXPECT_TRUE(cache_->get("docker://slow/one:1" + digest)); });
+  wait_for_pulls(1);
+  std::thread second([&] { EXPECT_TRUE(cache_->get("docker://slow/one:2" + digest)); });
+  let_go();
+  first.join();
+  second.join();
+  EXPECT_EQ(pulls(), 1U);
+}
+
 TEST_F(ImageCacheTest, TheSizeOfAnImageIsWrittenDownBesideIt) {
   ASSERT_TRUE(cache_->get("layout:image"));
   const auto digest = cache_->digest_of("layout:image");

@@ -59,7 +59,7 @@ std::set<std::string> needed(const MachineConfig& machine, const std::set<std::s
   std::set<std::string> digests = used_by_runs(machine.state_dir);
   const ImageCache images({.directory = image_directory(machine.state_dir),
                            .layout_dir = machine.image_dir,
-                           .owner = "tidy"});
+                           .owner = {}});
   for (const std::string& reference : wanted) {
     if (auto digest = images.digest_of(reference)) digests.insert(*std::move(digest));
   }
@@ -72,18 +72,20 @@ struct Unused {
   Bytes size;
 };
 
-// The longest unused first. What is needed counts as used now.
+// The longest unused first. What is needed counts as used now, and so does what was used while the
+// clock was ahead.
 std::vector<Unused> unused_in(const fs::path& images, const std::set<std::string>& needed) {
   std::vector<Unused> unused;
+  const auto now = fs::file_time_type::clock::now();
   for (const fs::path& entry : entries_of(images)) {
     const auto digest = digest_at(entry);
     if (!digest) continue;
     std::error_code error;
-    if (needed.contains(*digest)) {
-      fs::last_write_time(entry, fs::file_time_type::clock::now(), error);
+    const auto used_at = fs::last_write_time(entry, error);
+    if (needed.contains(*digest) || used_at > now) {
+      fs::last_write_time(entry, now, error);
       continue;
     }
-    const auto used_at = fs::last_write_time(entry, error);
     if (!error) unused.push_back({used_at, *digest, size_of_image(images, *digest)});
   }
   std::sort(unused.begin(), unused.end(), [](const Unused& one, const Unused& other) {

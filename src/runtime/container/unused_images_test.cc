@@ -109,6 +109,14 @@ TEST_F(UnusedImages, WhatIsInUseCountsAsUsedNow) {
   EXPECT_EQ(removed(), "") << "it may have to be gone back to";
 }
 
+TEST_F(UnusedImages, WhatWasUsedWhileTheClockWasAheadGoesToo) {
+  machine_.images.unused_max = Bytes(0);
+  put('a', 60, std::chrono::hours(-1000));
+  EXPECT_EQ(removed(), "");
+  machine_.images.spared = Duration(0);
+  EXPECT_EQ(removed(), "a");
+}
+
 TEST_F(UnusedImages, AllGoWhenTheFileSystemIsFull) {
   put('a', 1, std::chrono::hours(2));
   put('b', 1, std::chrono::hours(1));
