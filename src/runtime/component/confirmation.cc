@@ -24,8 +24,8 @@ Duration left_until(Clock::time_point until) {
   return std::max(std::chrono::duration_cast<Duration>(until - Clock::now()), Duration{});
 }
 
-Started<void> await_health(const model::HealthCheck& check, Duration timeout, const Trial& trial,
-                           Runtime& runtime) {
+Started<void> await_health(const model::HealthCheck& check, Duration timeout,
+                           const TriedVersion& trial, Runtime& runtime) {
   const auto until = Clock::now() + timeout;
   const auto counted_from = Clock::now() + std::min(check.start_period, timeout);
   const std::uint32_t failures_max = std::max(check.failures, 1U);
@@ -41,7 +41,7 @@ Started<void> await_health(const model::HealthCheck& check, Duration timeout, co
   }
 }
 
-Started<void> ask_program(const Confirmation& confirmation, const Trial& trial) {
+Started<void> ask_program(const Confirmation& confirmation, const TriedVersion& trial) {
   std::vector<std::string> argv = confirmation.program;
   argv.push_back(trial.spec.runtime.value());
   argv.push_back(trial.spec.item.version);
@@ -51,7 +51,7 @@ Started<void> ask_program(const Confirmation& confirmation, const Trial& trial) 
 
 }  // namespace
 
-Started<void> await_confirmation(const Confirmation& confirmation, const Trial& trial,
+Started<void> await_confirmation(const Confirmation& confirmation, const TriedVersion& trial,
                                  Runtime& runtime) {
   const auto& health = trial.spec.item.health;
   if (health) return await_health(*health, confirmation.timeout, trial, runtime);

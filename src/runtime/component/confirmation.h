@@ -17,7 +17,7 @@ struct Confirmation {
 };
 
 // A version that is being tried.
-struct Trial {
+struct TriedVersion {
   const model::InstanceSpec& spec;
   std::string path;  // of its slot; "": it has none
   const Interrupt& interrupt;
@@ -25,7 +25,7 @@ struct Trial {
 
 // Waits until the version is confirmed: by the item's health check, which has to pass once before
 // it has failed too often; else by the program, which has to end with 0. NotConfirmed otherwise.
-Started<void> await_confirmation(const Confirmation& confirmation, const Trial& trial,
+Started<void> await_confirmation(const Confirmation& confirmation, const TriedVersion& trial,
                                  Runtime& runtime);
 
 }  // namespace berth::runtime

@@ -175,7 +175,8 @@ TEST_F(ContainerRuntimeTest, UnpacksAnImageOnce) {
 }
 
 TEST_F(ContainerRuntimeTest, SaysWhatIsWrongWithAnImage) {
-  EXPECT_EQ(problem_of("/nowhere:1").reason, "ImageNotFound");
+  EXPECT_EQ(problem_of("nowhere:1").reason, "ImageNotFound");
+  EXPECT_EQ(problem_of("/nowhere:1").reason, "ImageInvalid") << "it leads out of where images are";
   EXPECT_EQ(problem_of(images().reference("other")).reason, "ImageNotFound");
   EXPECT_EQ(
       problem_of((images().directory() / "layout").string() + "@sha256:" + std::string(64, '0'))
