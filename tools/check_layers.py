@@ -3,7 +3,8 @@
 
 Layers: a module includes only what it may use. Purity: the cores do no I/O, read no clock, draw no
 chance, start no thread and depend on no hash order. Borders: an outside library is included in one
-place only. Prints file:line for each offence; exit 1 if there is any.
+place only. Names: no two headers define a type of one name in one namespace, which the linker would take for one.
+Prints file:line for each offence; exit 1 if there is any.
 """
 
 import re
@@ -84,12 +85,39 @@ def offences(path: Path):
                 yield number, f"{line.strip()} belongs to {', '.join(sorted(places))}"
 
 
+def types_of(path: Path):
+    """(line, namespace::name) of each type that a header defines, but for specializations."""
+    namespace, before = "", ""
+    for number, line in enumerate(path.read_text().splitlines(), 1):
+        if opened := re.match(r"namespace ([\w:]+) \{", line):
+            namespace = opened[1]
+        defined = re.match(r"(?:struct|class|enum class|enum) (\w+)[^;<]*\{", line)
+        if defined and not before.startswith("template <>"):
+            yield number, f"{namespace}::{defined[1]}"
+        before = line
+
+
+def defined_twice(paths):
+    first = {}
+    for path in (path for path in paths if path.suffix == ".h"):
+        for number, name in types_of(path):
+            if name in first:
+                yield path, number, f"{name} is also defined in {first[name].relative_to(ROOT)}"
+            first.setdefault(name, path)
+
+
+def all_offences():
+    paths = list(sources())
+    for path in paths:
+        yield from ((path, number, what) for number, what in offences(path))
+    yield from defined_twice(paths)
+
+
 def main() -> int:
     count = 0
-    for path in sources():
-        for number, what in offences(path):
-            print(f"{path.relative_to(ROOT)}:{number}: {what}")
-            count += 1
+    for path, number, what in all_offences():
+        print(f"{path.relative_to(ROOT)}:{number}: {what}")
+        count += 1
     print(f"{count} offences" if count else "the tree is the architecture")
     return 1 if count else 0
 
