@@ -40,11 +40,13 @@ void Performer::perform(const agent::Action& action) {
   std::visit([this](const auto& one) { begin(one); }, action);
 }
 
+// In the lane of what is started there next. Which runtime it was is not said; the others know no
+// such run.
 void Performer::forget(const agent::Exited& exited) {
-  // Which runtime it was is not said; the others know no such run.
-  submit(workers_, model::to_string(exited.key), [this, exited] {
-    for (const RuntimeRef& one : runtimes_.all()) one->runtime().forget(exited.key, exited.run);
-  });
+  for (const RuntimeRef& one : runtimes_.all()) {
+    submit(workers_for(*one), model::to_string(exited.key),
+           [one, exited] { one->runtime().forget(exited.key, exited.run); });
+  }
 }
 
 void Performer::stop() {

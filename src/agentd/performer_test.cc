@@ -163,5 +163,48 @@ TEST(Performer, NothingWaitsForImagesAndWhoWantTheSameOneShareOnePull) {
   EXPECT_LE(SlowImages::pulls, 4);
 }
 
+// One runtime that writes down what is asked of it, and a machine whose erasures can be held up.
+class OrderOfThings : public ::testing::Test {
+ protected:
+  OrderOfThings() {
+    runtimes_.offer({{.name = "process"}}, [this](const RuntimeConfig&) {
+      const MakeRuntime make = [this](runtime::RunListener& listener) {
+        return machine_.make_runtime("process", listener);
+      };
+      return std::make_shared<OrderedRuntime>(make, ignore_);
+    });
+  }
+
+  testing::FakeMachine machine_;
+  Runtimes runtimes_;
+  const Tell ignore_ = [](agent::Event) {};
+  const CheckHealth no_checks_ = [](const agent::CheckHealth&) { return agent::HealthChecked{}; };
+};
+
+TEST_F(OrderOfThings, TheEndOfARunIsForgottenBeforeTheNextIsStarted) {
+  std::promise<void> go;
+  std::promise<void> busy;
+  Performer performer(
+      runtimes_, no_checks_,
+      [&](const model::InstanceKey&) {
+        busy.set_value();
+        go.get_future().wait();
+        return Result<void>{};
+      },
+      ignore_, 1);
+  std::vector<std::string> forgotten_at_start{"it was not started"};
+  machine_.when_started = [&](const model::InstanceSpec&) {
+    forgotten_at_start = machine_.forgotten();
+  };
+  performer.perform(agent::EraseData{testing::key_of("another")});
+  busy.get_future().wait();
+  performer.forget(agent::Exited{testing::key_of("web"), {{1, 1}, 0}, 0});
+  performer.perform(agent::Start{a_spec("web"), {{1, 1}, 1}, {}});
+  EXPECT_TRUE(machine_.wait([&] { return machine_.running() == 1; }));
+  EXPECT_EQ(forgotten_at_start, std::vector<std::string>{"web"});
+  go.set_value();
+  performer.stop();
+}
+
 }  // namespace
 }  // namespace berth::agentd

@@ -38,9 +38,6 @@ class Erase(SystemTest):
         self.unit.berth("delete", "instance", "web/default/0", "--purge", check=True)
         wait_until(lambda: "cannot be erased" in self.log(), "the first try")
 
-    def is_known(self) -> bool:
-        return bool(self.unit.ask("get", "instances", "--all")["instances"])
-
     def test_a_node_stays_connected_while_it_cannot_erase_and_completes_it_later(self):
         file = self.leave_immutable_file()
         self.purge()

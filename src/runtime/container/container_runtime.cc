@@ -212,7 +212,7 @@ Started<void> ContainerRuntime::start(const model::InstanceSpec& spec, const mod
   auto started = supervisor_.start(
       {spec.key, run, spec.item.type, spec.item.version},
       [&](const RunDirectory& directory) { return make_launch(spec, run, directory); });
-  if (!started && config_.networks != nullptr) config_.networks->release(spec.key);
+  if (!started && config_.networks != nullptr) config_.networks->release(spec.key, run);
   return started;
 }
 
@@ -252,7 +252,7 @@ Started<shim::Launch> ContainerRuntime::make_launch(const model::InstanceSpec& s
       .limits = limits_of(spec.item, config_.dmips_per_core)};
   container.args.insert(container.args.end(), spec.item.args.begin(), spec.item.args.end());
   if (container.args.empty()) return problem("ImageInvalid", "the image does not say what to run");
-  if (const auto joined = join_network(spec, directory, container); !joined) {
+  if (const auto joined = join_network(spec, run, directory, container); !joined) {
     return tl::unexpected(joined.error());
   }
   if (const auto written = directory.write("config.json", to_oci_config(container)); !written) {
@@ -262,7 +262,8 @@ Started<shim::Launch> ContainerRuntime::make_launch(const model::InstanceSpec& s
 }
 
 Started<void> ContainerRuntime::join_network(const model::InstanceSpec& spec,
-                                             const RunDirectory& directory, Container& container) {
+                                             const model::RunId& run, const RunDirectory& directory,
+                                             Container& container) {
   if (!spec.network) {
     add_files_of_machine(container.mounts);
     return {};
@@ -271,7 +272,7 @@ Started<void> ContainerRuntime::join_network(const model::InstanceSpec& spec,
     return problem("NetworkFailed",
                    "this node has no networks for instances; `berth describe node` says why");
   }
-  const auto joined = config_.networks->attach(spec.key, *spec.network);
+  const auto joined = config_.networks->attach(spec.key, run, *spec.network);
   if (!joined) return tl::unexpected(joined.error());
   container.network_namespace = joined->network_namespace;
   const std::pair<const char*, std::string> files[] = {
@@ -300,7 +301,7 @@ void ContainerRuntime::stop(const model::InstanceKey& key, const model::RunId& r
 
 void ContainerRuntime::forget(const model::InstanceKey& key, const model::RunId& run) {
   supervisor_.forget(key, run);
-  if (config_.networks != nullptr) config_.networks->release(key);
+  if (config_.networks != nullptr) config_.networks->release(key, run);
 }
 
 // The mark comes first: who stops a container that has it lets it go on, to hear of its end.

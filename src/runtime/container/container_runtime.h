@@ -46,8 +46,8 @@ class ContainerRuntime final : public Runtime {
  private:
   Started<shim::Launch> make_launch(const model::InstanceSpec& spec, const model::RunId& run,
                                     const RunDirectory& directory);
-  Started<void> join_network(const model::InstanceSpec& spec, const RunDirectory& directory,
-                             Container& container);
+  Started<void> join_network(const model::InstanceSpec& spec, const model::RunId& run,
+                             const RunDirectory& directory, Container& container);
   shim::Launch launch_of(const std::string& container) const;
   Result<void> order(const model::InstanceKey& key, const std::string& verb);
   std::string state_of(const model::InstanceKey& key);

@@ -351,15 +351,16 @@ TEST_F(ReplacedProgram, TwoRuntimesOfOneTypeDoNotSeeEachOthersRuns) {
 
 class BrokenNetworks final : public InstanceNetworks {
  public:
-  tl::expected<JoinedNetwork, model::Problem> attach(const model::InstanceKey&,
+  tl::expected<JoinedNetwork, model::Problem> attach(const model::InstanceKey&, const model::RunId&,
                                                      const model::InstanceNetwork&) override {
     return tl::unexpected(model::Problem{"NetworkFailed", why});
   }
   tl::expected<JoinedNetwork, model::Problem> attach_guest(
-      const model::InstanceKey& key, const model::InstanceNetwork& network) override {
-    return attach(key, network);
+      const model::InstanceKey& key, const model::RunId& run,
+      const model::InstanceNetwork& network) override {
+    return attach(key, run, network);
   }
-  void release(const model::InstanceKey&) override {}
+  void release(const model::InstanceKey&, const model::RunId&) override {}
   std::string why_not_ready() override { return why; }
 
   std::string why = "the bridge is gone";
