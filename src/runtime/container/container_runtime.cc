@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <set>
 #include <utility>
 
 #include "codec/json_reader.h"
@@ -194,6 +195,32 @@ std::filesystem::path ContainerRuntime::probe_bundle() const {
 }
 
 // --- Runs ----------------------------------------------------------------------------------------
+
+Result<std::vector<model::FoundRun>> ContainerRuntime::list() {
+  auto found = supervisor_.list();
+  if (found && !has_removed_strays_.exchange(true)) remove_strays();
+  return found;
+}
+
+// An agent and a shim that were killed in the middle of a start can leave a container that nobody
+// would ever stop.
+void ContainerRuntime::remove_strays() const {
+  std::set<std::string> known;
+  for (const RunDirectory& directory : RunDirectory::all(config_.state_dir)) {
+    const auto record = directory.record();
+    if (record) known.insert(container_name(record->found.key, record->found.run));
+  }
+  std::error_code error;
+  const std::filesystem::directory_iterator containers(launch_of("").oci_root, error);
+  for (const auto& entry : containers) {
+    shim::Launch stray = launch_of(entry.path().filename().string());
+    stray.oci_runtime = find_program(program_);
+    const bool can_be_removed = entry.is_directory(error) && !stray.oci_runtime.empty();
+    if (can_be_removed && !known.contains(stray.container)) {
+      static_cast<void>(shim::oci_delete(stray));
+    }
+  }
+}
 
 bool ContainerRuntime::is_prepared(const model::InstanceSpec& spec) {
   const model::OciImage* image = image_of(spec);
