@@ -228,6 +228,10 @@ void Agent::record(const Context& context, const Exited& event) {
   }
 }
 
+void Agent::record(const Context& context, const CheckBegun& event) {
+  if (Instance* known = touch_known(event.key)) known->check_begun(context, event);
+}
+
 void Agent::record(const Context& context, const HealthChecked& event) {
   if (Instance* known = touch_known(event.key)) known->checked(context, event);
 }

@@ -50,6 +50,7 @@ class Agent {
   void record(const Context& context, const StartFailed& event);
   void record(const Context& context, const StateSaved& event);
   void record(const Context& context, const Exited& event);
+  void record(const Context& context, const CheckBegun& event);
   void record(const Context& context, const HealthChecked& event);
   void record(const Context& context, const PausingSet& event);
   void record(const Context& context, const Measured& event);

@@ -111,6 +111,12 @@ struct Exited {
   model::Problem problem{};           // where the runtime knows more than the code, say OutOfMemory
   std::optional<StateSaved> state{};  // what it has left, if it changed since it was told last
 };
+// A health check has got its turn: from now on its answer is awaited. How long it waited for that
+// says nothing of the instance.
+struct CheckBegun {
+  model::InstanceKey key;
+  RunId run;
+};
 struct HealthChecked {
   model::InstanceKey key;
   RunId run;
@@ -139,7 +145,7 @@ struct DataErased {
 
 using Event = std::variant<Connected, Disconnected, CommandReceived, NodeObserved, RuntimeLeft,
                            RunsListed, Prepared, PrepareFailed, Started, StartFailed, StateSaved,
-                           Exited, HealthChecked, PausingSet, Measured, DataErased>;
+                           Exited, CheckBegun, HealthChecked, PausingSet, Measured, DataErased>;
 
 // --- Effects -----------------------------------------------------------------------------------
 
@@ -215,6 +221,7 @@ struct Stop {
 
   friend bool operator==(const Stop&, const Stop&) = default;
 };
+// Answered by CheckBegun and HealthChecked. One that waits for its turn may be asked for again.
 struct CheckHealth {
   model::InstanceSpec spec;
   RunId run;

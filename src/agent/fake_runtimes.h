@@ -205,6 +205,7 @@ class FakeRuntimes {
     const auto run = alive_.find({check.spec.key, check.run});
     if (run == alive_.end()) return;
     const bool healthy = !run->second.paused && !is_hit(400'000);
+    say(now, check.spec.runtime, CheckBegun{check.spec.key, check.run});
     say(now, check.spec.runtime, HealthChecked{check.spec.key, check.run, healthy, ""});
   }
 

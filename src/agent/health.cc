@@ -26,13 +26,20 @@ Time Health::due() const { return asked_ ? *asked_ + std::max(period_, kLeastPat
 
 bool Health::ask(Time now) {
   if (now < due()) return false;
-  if (asked_) {
-    const Duration silence = std::max(period_, kLeastPatience);
-    if (!std::exchange(forgives_silence_, false)) failed(now, "no answer for " + to_text(silence));
+  if (asked_ && has_begun_ && !std::exchange(forgives_silence_, false)) {
+    failed(now, "no answer for " + to_text(std::max(period_, kLeastPatience)));
   }
   if (has_failed()) return false;
+  is_asked_again_ = asked_ && !has_begun_;
   asked_ = now;
+  has_begun_ = false;
   return true;
+}
+
+void Health::begun(Time now) {
+  if (!asked_ || has_begun_) return;
+  asked_ = now;
+  has_begun_ = true;
 }
 
 void Health::answered(Time now, bool healthy, const std::string& message) {

@@ -10,7 +10,8 @@
 namespace berth::agent {
 
 // The health checks of one run: one outstanding at most, each a period after the one before, and
-// not before that is answered. No answer for max(period, 10 s) is a failure.
+// not before that is answered. No answer for max(period, 10 s) after it has begun is a failure. One
+// that has not begun by then only waits for others to end: it is asked for again, and says nothing.
 class Health {
  public:
   enum class First {
@@ -24,6 +25,9 @@ class Health {
   // Looks at the clock. True: a check is to be made now.
   bool ask(Time now);
 
+  // The check that was asked for is made now.
+  void begun(Time now);
+
   // An answer nobody waits for is late or repeated, and ignored.
   void answered(Time now, bool healthy, const std::string& message);
 
@@ -34,8 +38,10 @@ class Health {
   bool has_failed() const { return failed_in_a_row_ >= failures_; }
   const std::string& message() const { return message_; }  // of the last failed check
 
-  // A check is outstanding, and its answer not yet late.
-  bool is_waiting(Time now) const { return asked_ && now < due(); }
+  // A check is outstanding, and its answer not yet late. Nobody waits for one that does not begin.
+  bool is_waiting(Time now) const {
+    return asked_ && now < due() && (has_begun_ || !is_asked_again_);
+  }
 
   Time due() const;
 
@@ -50,7 +56,9 @@ class Health {
   bool has_passed_ = false;
   std::uint32_t failed_in_a_row_ = 0;
   std::string message_;
-  std::optional<Time> asked_;  // exactly while a check is outstanding
+  std::optional<Time> asked_;  // exactly while a check is outstanding; since it has begun, when
+  bool has_begun_ = false;
+  bool is_asked_again_ = false;  // because it had not begun
   Time next_;
 };
 

@@ -33,6 +33,7 @@ TEST(Health, ASlowAnswerDelaysTheNextCheck) {
 TEST(Health, NoAnswerForTenSecondsIsAFailure) {
   Health health({model::TcpCheck{80}, 5s, 1}, kStart, Health::First::Counts);
   EXPECT_TRUE(health.ask(kStart));
+  health.begun(kStart);
   EXPECT_FALSE(health.ask(kStart + 10s - 1us));
   EXPECT_FALSE(health.has_failed());
   EXPECT_FALSE(health.ask(kStart + 10s));
@@ -44,6 +45,24 @@ TEST(Health, NoAnswerForALongPeriodIsAFailure) {
   Health health({model::TcpCheck{80}, 30s, 1}, kStart, Health::First::Counts);
   EXPECT_TRUE(health.ask(kStart));
   EXPECT_EQ(health.due(), kStart + 30s);
+}
+
+TEST(Health, TheTimeThatACheckWaitsForItsTurnDoesNotCount) {
+  Health health({model::TcpCheck{80}, 5s, 1}, kStart, Health::First::Counts);
+  EXPECT_TRUE(health.ask(kStart));
+  EXPECT_FALSE(health.ask(kStart + 9s));
+  health.begun(kStart + 9s);
+  EXPECT_FALSE(health.ask(kStart + 10s));
+  EXPECT_FALSE(health.has_failed());
+  EXPECT_EQ(health.due(), kStart + 19s);
+  health.answered(kStart + 18s, true, "");
+  EXPECT_TRUE(health.has_passed());
+}
+
+TEST(Health, ACheckThatDoesNotBeginIsAskedForAgainAndIsNoFailure) {
+  Health health({model::TcpCheck{80}, 5s, 1}, kStart, Health::First::Counts);
+  for (Time now = kStart; now < kStart + 1h; now += 10s) EXPECT_TRUE(health.ask(now));
+  EXPECT_FALSE(health.has_failed());
 }
 
 TEST(Health, OnlyFailuresInARowCount) {
@@ -93,8 +112,10 @@ TEST(Health, AnAnswerNobodyWaitsForIsIgnored) {
 TEST(Health, TheFirstCheckOfAnAdoptedRunMayBeSlow) {
   Health health({model::TcpCheck{80}, 5s, 1}, kStart, Health::First::MayBeSlow);
   EXPECT_TRUE(health.ask(kStart));
+  health.begun(kStart);
   EXPECT_TRUE(health.ask(kStart + 10s));
   EXPECT_FALSE(health.has_failed());
+  health.begun(kStart + 10s);
   EXPECT_FALSE(health.ask(kStart + 20s));
   EXPECT_TRUE(health.has_failed());
 }
@@ -171,10 +192,20 @@ TEST_F(CheckedInstance, IsRestartedIfItNeverPasses) {
 }
 
 TEST_F(CheckedInstance, IsRestartedIfItsChecksAreNeverAnswered) {
-  driver.wait(30s - 1us);
-  EXPECT_TRUE(driver.actions<Stop>().empty());
-  driver.wait(1us);
+  for (int i = 0; i < 3; ++i) {
+    driver.tell(CheckBegun{key_of("web"), run});
+    driver.wait(10s - 1us);
+    EXPECT_TRUE(driver.actions<Stop>().empty());
+    driver.wait(1us);
+  }
   EXPECT_EQ(driver.actions<Stop>().size(), 1U);
+}
+
+TEST_F(CheckedInstance, IsNotRestartedBecauseItsChecksWaitForThoseOfOthers) {
+  driver.tell(answer(true));
+  driver.wait(10min);
+  EXPECT_TRUE(driver.actions<Stop>().empty());
+  EXPECT_GT(driver.actions<CheckHealth>().size(), 1U) << "it is asked again";
 }
 
 TEST_F(CheckedInstance, TakesAnotherCheckOverWithoutARestart) {

@@ -112,6 +112,11 @@ void Instance::exited(const Context& context, const Exited& event) {
        .detail = event.problem.message});
 }
 
+void Instance::check_begun(const Context& context, const CheckBegun& event) {
+  Run* run = find(event.run);
+  if (run != nullptr && run->health) run->health->begun(context.now);
+}
+
 void Instance::checked(const Context& context, const HealthChecked& answer) {
   Run* run = find(answer.run);
   if (run == nullptr || !run->health) return;

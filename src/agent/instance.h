@@ -39,6 +39,7 @@ class Instance {
   void started(const Context& context, const RunId& run);
   void start_failed(const Context& context, const RunId& run, const model::Problem& problem);
   void exited(const Context& context, const Exited& event);
+  void check_begun(const Context& context, const CheckBegun& event);
   void checked(const Context& context, const HealthChecked& answer);
   void pausing_set(const Context& context, const PausingSet& answer);
 

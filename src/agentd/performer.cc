@@ -13,13 +13,14 @@ using shell::LogLevel;
 
 // Far more than the core can want at once: it waits for answers.
 constexpr std::size_t kTasksMax = 100'000;
-constexpr std::size_t kCheckers = 2;
-constexpr std::size_t kFetchers = 3;  // more would only share the same line
+constexpr std::size_t kCheckers = 16;  // at most: each may wait for an answer for seconds
+constexpr std::size_t kFetchers = 3;   // more would only share the same line
 
-// The core hears nothing, and asks again after a while.
-void submit(shell::Workers& workers, const std::string& key, shell::Workers::Task task) {
-  if (workers.submit(key, std::move(task))) return;
+// False: the core hears nothing, and asks again after a while.
+bool submit(shell::Workers& workers, const std::string& key, shell::Workers::Task task) {
+  if (workers.submit(key, std::move(task))) return true;
   shell::log(LogLevel::Debug, "an action was dropped", {{"for", key}});
+  return false;
 }
 
 }  // namespace
@@ -40,11 +41,13 @@ void Performer::perform(const agent::Action& action) {
   std::visit([this](const auto& one) { begin(one); }, action);
 }
 
+// In the lane of what is started there next. Which runtime it was is not said; the others know no
+// such run.
 void Performer::forget(const agent::Exited& exited) {
-  // Which runtime it was is not said; the others know no such run.
-  submit(workers_, model::to_string(exited.key), [this, exited] {
-    for (const RuntimeRef& one : runtimes_.all()) one->runtime().forget(exited.key, exited.run);
-  });
+  for (const RuntimeRef& one : runtimes_.all()) {
+    submit(workers_for(*one), model::to_string(exited.key),
+           [one, exited] { one->runtime().forget(exited.key, exited.run); });
+  }
 }
 
 void Performer::stop() {
@@ -151,9 +154,24 @@ void Performer::begin(const agent::Stop& stop) {
   submit(workers_for(*runtime), model::to_string(stop.key), do_it);
 }
 
+// One that waits for its turn is not asked for twice.
 void Performer::begin(const agent::CheckHealth& check) {
-  submit(checkers_, model::to_string(check.spec.key),
-         [this, check] { tell_(check_health_(check)); });
+  const Name name{check.spec.key, check.run};
+  {
+    const std::lock_guard lock(mutex_);
+    if (!checks_.insert(name).second) return;
+  }
+  const bool taken = submit(checkers_, model::to_string(check.spec.key), [this, check, name] {
+    take_check(name);
+    tell_(agent::CheckBegun{name.first, name.second});
+    tell_(check_health_(check));
+  });
+  if (!taken) take_check(name);
+}
+
+void Performer::take_check(const Name& name) {
+  const std::lock_guard lock(mutex_);
+  checks_.erase(name);
 }
 
 void Performer::begin(const agent::SetPausing& set) {

@@ -59,6 +59,7 @@ class Performer {
   void fetch(const RuntimeRef& runtime, const agent::Prepare& prepare);
   std::vector<agent::Prepare> take_waiting_for(const std::string& image);
   bool take_turn(const Name& start);
+  void take_check(const Name& name);
 
   shell::Workers& workers_for(const OrderedRuntime& runtime);
 
@@ -72,6 +73,7 @@ class Performer {
   std::set<Name> waiting_;       // starts whose turn has not come, and that shall still be done
   std::set<Name> under_way_;     // starts that a runtime is busy with
   std::multiset<Name> pausing_;  // orders to stand still or to go on that have not been carried out
+  std::set<Name> checks_;        // whose turn has not come
   std::map<std::string, std::vector<agent::Prepare>> fetching_;  // who waits for which image
   const std::size_t threads_;
   shell::Workers workers_;

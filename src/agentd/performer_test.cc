@@ -2,9 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
 #include <condition_variable>
 #include <future>
+#include <latch>
 #include <mutex>
 #include <set>
 #include <string>
@@ -161,6 +163,108 @@ TEST(Performer, NothingWaitsForImagesAndWhoWantTheSameOneShareOnePull) {
   EXPECT_TRUE(has("not of-one"));
   EXPECT_TRUE(has("not also-of-one"));
   EXPECT_LE(SlowImages::pulls, 4);
+}
+
+// One runtime that writes down what is asked of it, and a machine whose erasures can be held up.
+class OrderOfThings : public ::testing::Test {
+ protected:
+  OrderOfThings() {
+    runtimes_.offer({{.name = "process"}}, [this](const RuntimeConfig&) {
+      const MakeRuntime make = [this](runtime::RunListener& listener) {
+        return machine_.make_runtime("process", listener);
+      };
+      return std::make_shared<OrderedRuntime>(make, ignore_);
+    });
+  }
+
+  testing::FakeMachine machine_;
+  Runtimes runtimes_;
+  const Tell ignore_ = [](agent::Event) {};
+  const CheckHealth no_checks_ = [](const agent::CheckHealth&) { return agent::HealthChecked{}; };
+  const EraseData nothing_to_erase_ = [](const model::InstanceKey&) { return Result<void>{}; };
+};
+
+TEST_F(OrderOfThings, TheEndOfARunIsForgottenBeforeTheNextIsStarted) {
+  std::promise<void> go;
+  std::promise<void> busy;
+  Performer performer(
+      runtimes_, no_checks_,
+      [&](const model::InstanceKey&) {
+        busy.set_value();
+        go.get_future().wait();
+        return Result<void>{};
+      },
+      ignore_, 1);
+  std::vector<std::string> forgotten_at_start{"it was not started"};
+  machine_.when_started = [&](const model::InstanceSpec&) {
+    forgotten_at_start = machine_.forgotten();
+  };
+  performer.perform(agent::EraseData{testing::key_of("another")});
+  busy.get_future().wait();
+  performer.forget(agent::Exited{testing::key_of("web"), {{1, 1}, 0}, 0});
+  performer.perform(agent::Start{a_spec("web"), {{1, 1}, 1}, {}});
+  EXPECT_TRUE(machine_.wait([&] { return machine_.running() == 1; }));
+  EXPECT_EQ(forgotten_at_start, std::vector<std::string>{"web"});
+  go.set_value();
+  performer.stop();
+}
+
+agent::CheckHealth check_of(const std::string& item) { return {a_spec(item), {{1, 1}, 0}}; }
+
+TEST_F(OrderOfThings, ManyChecksHangSideBySide) {
+  constexpr int kHanging = 16;
+  std::latch all(kHanging);  // only passed if they are made at the same time
+  const CheckHealth meet = [&](const agent::CheckHealth&) {
+    all.arrive_and_wait();
+    return agent::HealthChecked{};
+  };
+  Performer performer(runtimes_, meet, nothing_to_erase_, ignore_, 1);
+  for (int i = 0; i < kHanging; ++i) performer.perform(check_of(std::to_string(i)));
+  all.wait();
+  performer.stop();
+}
+
+TEST_F(OrderOfThings, ACheckIsSaidToBeginWhenItDoesAndIsMadeOnceHoweverOftenItWasAskedFor) {
+  std::promise<void> go;
+  std::shared_future<void> gone = go.get_future().share();
+  std::mutex mutex;
+  std::condition_variable changed;
+  std::vector<std::string> told;
+  const CheckHealth hang = [&](const agent::CheckHealth& check) {
+    gone.wait();
+    return agent::HealthChecked{check.spec.key, check.run, true, ""};
+  };
+  const Tell note = [&](const agent::Event& event) {
+    const std::lock_guard lock(mutex);
+    if (const auto* begun = std::get_if<agent::CheckBegun>(&event)) {
+      told.push_back(begun->key.item.value() + " begins");
+    } else if (const auto* checked = std::get_if<agent::HealthChecked>(&event)) {
+      told.push_back(checked->key.item.value() + " is checked");
+    }
+    changed.notify_all();
+  };
+  const auto count = [&](const std::string& what) {
+    return std::count(told.begin(), told.end(), what);
+  };
+  Performer performer(runtimes_, hang, nothing_to_erase_, note, 1);
+  for (int i = 0; i < 16; ++i) performer.perform(check_of(std::to_string(i)));
+  {
+    std::unique_lock lock(mutex);
+    ASSERT_TRUE(changed.wait_for(lock, testing::kPatience, [&] { return told.size() == 16; }));
+  }
+  for (int i = 0; i < 3; ++i) performer.perform(check_of("late"));
+  {
+    const std::lock_guard lock(mutex);
+    EXPECT_EQ(count("late begins"), 0);
+  }
+  go.set_value();
+  std::unique_lock lock(mutex);
+  EXPECT_TRUE(
+      changed.wait_for(lock, testing::kPatience, [&] { return count("late is checked") == 1; }));
+  EXPECT_EQ(count("late begins"), 1);
+  lock.unlock();
+  performer.stop();
+  EXPECT_EQ(count("late is checked"), 1);
 }
 
 }  // namespace

@@ -256,12 +256,21 @@ Result<model::InstanceSpec> read(const v1::InstanceSpec& spec, const Path& at) {
   return out;
 }
 
+// Of an instance whose data are being erased nothing is left that had a version or a runtime, and
+// an agent that was restarted meanwhile knows neither.
+bool is_only_erased(const v1::ReportedStatus& status) {
+  return status.stopping() && status.state() == v1::INACTIVE && status.version().empty() &&
+         status.runtime().empty();
+}
+
 Result<model::ReportedStatus> read(const v1::ReportedStatus& status, const Path& at) {
   model::ReportedStatus out;
   out.key = TRY(read(status.key(), Path(at, "key")));
   out.type = TRY(read_type(status.type(), Path(at, "type")));
-  out.version = TRY(text_by(Version{}, status.version(), Path(at, "version")));
-  out.runtime = TRY(id_of<model::RuntimeId>(status.runtime(), Path(at, "runtime")));
+  if (!is_only_erased(status)) {
+    out.version = TRY(text_by(Version{}, status.version(), Path(at, "version")));
+    out.runtime = TRY(id_of<model::RuntimeId>(status.runtime(), Path(at, "runtime")));
+  }
   out.state = TRY(read(status.state(), Path(at, "state")));
   out.problem = TRY(read(status.problem(), Path(at, "problem")));
   out.restarts = status.restarts();

@@ -172,6 +172,17 @@ TEST(Wire, KeepsEveryFieldOfAStatus) {
   EXPECT_EQ(from_wire(to_wire(report)).value(), report);
 }
 
+TEST(Wire, TakesWhatIsOnlyBeingErasedWithoutVersionAndRuntime) {
+  model::Report report;
+  report.boot_id = "b";
+  report.instances.push_back({.key = {model::ItemId("i"), model::SubjectId("s"), 3},
+                              .state = model::InstanceState::Inactive,
+                              .stopping = true});
+  const auto back = from_wire(to_wire(report));
+  ASSERT_TRUE(back) << back.error().message;
+  EXPECT_EQ(*back, report);
+}
+
 v1::Report a_report() {
   v1::Report report;
   report.set_boot_id("b");

@@ -456,17 +456,18 @@ void HostNetwork::keep() {
 // --- Instances -----------------------------------------------------------------------------------
 
 tl::expected<JoinedNetwork, model::Problem> HostNetwork::attach(
-    const model::InstanceKey& key, const model::InstanceNetwork& network) {
-  return attach(key, network, Speaker::Programs);
+    const model::InstanceKey& key, const model::RunId& run, const model::InstanceNetwork& network) {
+  return attach(key, run, network, Speaker::Programs);
 }
 
 tl::expected<JoinedNetwork, model::Problem> HostNetwork::attach_guest(
-    const model::InstanceKey& key, const model::InstanceNetwork& network) {
-  return attach(key, network, Speaker::Guest);
+    const model::InstanceKey& key, const model::RunId& run, const model::InstanceNetwork& network) {
+  return attach(key, run, network, Speaker::Guest);
 }
 
 tl::expected<JoinedNetwork, model::Problem> HostNetwork::attach(
-    const model::InstanceKey& key, const model::InstanceNetwork& network, Speaker speaker) {
+    const model::InstanceKey& key, const model::RunId& run, const model::InstanceNetwork& network,
+    Speaker speaker) {
   {
     std::unique_lock lock(told_mutex_);
     changed_.wait_for(lock, kPatience, [&] { return stopping_ || is_told_of(network.owner); });
@@ -492,6 +493,7 @@ tl::expected<JoinedNetwork, model::Problem> HostNetwork::attach(
     take_away(name);
     return network_failed(joined.error().message);
   }
+  users_[key] = run;
   return JoinedNetwork{.network_namespace = NetworkNamespace::path_of(name),
                        .address = network.address,
                        .prefix = in->subnet.prefix,
@@ -540,9 +542,13 @@ Result<void> HostNetwork::join(const std::string& name, const model::InstanceKey
   return inside.run([] { return announce(kInstanceDevice); });
 }
 
-void HostNetwork::release(const model::InstanceKey& key) {
+void HostNetwork::release(const model::InstanceKey& key, const model::RunId& run) {
   const std::lock_guard lock(mutex_);
-  if (!has_live_run(config_.state_dir, key)) take_away(instance_namespace(tag_, key));
+  const auto user = users_.find(key);
+  if (user != users_.end() && user->second != run) return;
+  if (has_live_run(config_.state_dir, key)) return;
+  if (user != users_.end()) users_.erase(user);
+  take_away(instance_namespace(tag_, key));
 }
 
 void HostNetwork::take_away(const std::string& instance_namespace) {

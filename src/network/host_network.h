@@ -54,10 +54,12 @@ class HostNetwork final : public runtime::InstanceNetworks {
   void apply(const model::NodeNetwork& network);
 
   tl::expected<runtime::JoinedNetwork, model::Problem> attach(
-      const model::InstanceKey& key, const model::InstanceNetwork& network) override;
+      const model::InstanceKey& key, const model::RunId& run,
+      const model::InstanceNetwork& network) override;
   tl::expected<runtime::JoinedNetwork, model::Problem> attach_guest(
-      const model::InstanceKey& key, const model::InstanceNetwork& network) override;
-  void release(const model::InstanceKey& key) override;
+      const model::InstanceKey& key, const model::RunId& run,
+      const model::InstanceNetwork& network) override;
+  void release(const model::InstanceKey& key, const model::RunId& run) override;
 
   // Looks at what there should be; what is missing is made again soon.
   std::string why_not_ready() override;
@@ -97,6 +99,7 @@ class HostNetwork final : public runtime::InstanceNetworks {
   enum class Speaker { Programs, Guest };
 
   tl::expected<runtime::JoinedNetwork, model::Problem> attach(const model::InstanceKey& key,
+                                                              const model::RunId& run,
                                                               const model::InstanceNetwork& network,
                                                               Speaker speaker);
   bool is_told_of(const model::OwnerId& owner) const;  // with its mutex held
@@ -140,6 +143,9 @@ class HostNetwork final : public runtime::InstanceNetworks {
   Parts parts_;
   NameServer name_server_;
   std::optional<model::NodeNetwork> wanted_;
+  // Whose an instance's namespace is, as far as this life of the agent has given it: a run does not
+  // live yet while it is only about to be started.
+  std::map<model::InstanceKey, model::RunId> users_;
   bool is_realised_ = false;
   std::optional<model::NodeNetwork> firewalled_;  // what the rules were made of
   std::optional<model::Ipv4> address_;            // written under both mutexes

@@ -127,7 +127,8 @@ struct Agent {
   fs::path state_dir;
   Config config;
   std::unique_ptr<HostNetwork> network;
-  std::vector<Fd> locks;  // of runs that live
+  std::vector<Fd> locks;                            // of runs that live
+  std::map<model::InstanceKey, model::RunId> runs;  // the last of each
 };
 
 class Networks : public ::testing::Test {
@@ -220,9 +221,11 @@ class Networks : public ::testing::Test {
   NetworkNamespace join(Agent& agent, const std::string& item, const std::string& owner,
                         const std::string& address) {
     const model::InstanceKey key{model::ItemId(item), model::SubjectId("car"), 0};
-    const auto joined = agent.network->attach(key, {model::OwnerId(owner), ip(address)});
+    const model::RunId id{.generation = {}, .attempt = ++runs_};
+    agent.runs[key] = id;
+    const auto joined = agent.network->attach(key, id, {model::OwnerId(owner), ip(address)});
     EXPECT_TRUE(joined) << joined.error().message;
-    const runtime::RunDirectory run(agent.state_dir, key, {.generation = {}, .attempt = ++runs_});
+    const runtime::RunDirectory run(agent.state_dir, key, id);
     fs::create_directories(agent.state_dir / "runs");
     EXPECT_TRUE(run.create({.found = {.key = key}, .runtime = {}, .boot = {}}));
     Fd lock(::open((run.path() / "lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
@@ -440,7 +443,7 @@ TEST_F(TwoOwners, ARestartOfTheAgentKeepsOpenConnections) {
   EXPECT_TRUE(passes(connected.socket, accepted));
   allow({the_flow()});
   const model::InstanceKey key{model::ItemId("client"), model::SubjectId("car"), 0};
-  EXPECT_TRUE(a_->network->attach(key, {model::OwnerId("acme"), ip("10.1.0.11")}));
+  EXPECT_TRUE(a_->network->attach(key, a_->runs[key], {model::OwnerId("acme"), ip("10.1.0.11")}));
   EXPECT_TRUE(passes(connected.socket, accepted));
   EXPECT_TRUE(passes(accepted, connected.socket));
   EXPECT_EQ(output_of(router_of(*a_), {"ip", "-o", "link"}), devices);
@@ -451,15 +454,29 @@ TEST_F(TwoOwners, AMovedInstanceIsFoundAtOnce) {
   EXPECT_EQ(connect_from(neighbour, ip("10.2.0.12"), kPort).error, 0);
   const model::InstanceKey key{model::ItemId("server"), model::SubjectId("car"), 0};
   b_->locks.clear();
-  b_->network->release(key);
+  b_->network->release(key, b_->runs[key]);
   const NetworkNamespace moved = join(*a_, "server", "other", "10.2.0.12");
   const Fd listener = listen_in(moved, kPort);
   EXPECT_EQ(connect_from(neighbour, ip("10.2.0.12"), kPort).error, 0);
   a_->locks.clear();
-  a_->network->release(key);
+  a_->network->release(key, a_->runs[key]);
   const NetworkNamespace back = join(*b_, "server", "other", "10.2.0.12");
   const Fd again = listen_in(back, kPort);
   EXPECT_EQ(connect_from(neighbour, ip("10.2.0.12"), kPort).error, 0);
+}
+
+// Between the two there is no shim yet that would say that the run lives.
+TEST_F(TwoOwners, WhatANewRunHasJoinedIsNotTakenAwayWithTheOneBefore) {
+  const model::InstanceKey key{model::ItemId("server"), model::SubjectId("car"), 0};
+  const std::string name = instance_namespace(tag(*b_), key);
+  const model::RunId before = b_->runs[key];
+  const model::RunId after{.generation = {}, .attempt = ++runs_};
+  b_->locks.clear();
+  ASSERT_TRUE(b_->network->attach(key, after, {model::OwnerId("other"), ip("10.2.0.12")}));
+  b_->network->release(key, before);
+  EXPECT_TRUE(NetworkNamespace::open(name));
+  b_->network->release(key, after);
+  EXPECT_FALSE(NetworkNamespace::open(name));
 }
 
 TEST_F(TwoOwners, TheNameServerIsStartedAgainWhenItEnds) {
@@ -507,7 +524,7 @@ TEST_F(TwoOwners, WhatIsNoLongerListedIsTakenDown) {
 
 TEST_F(TwoOwners, AnInstanceOfAnUnknownNetworkIsTheOnlyOneThatFails) {
   const model::InstanceKey key{model::ItemId("stray"), model::SubjectId("car"), 0};
-  const auto joined = a_->network->attach(key, {model::OwnerId("nobody"), ip("10.9.0.2")});
+  const auto joined = a_->network->attach(key, {}, {model::OwnerId("nobody"), ip("10.9.0.2")});
   ASSERT_FALSE(joined);
   EXPECT_EQ(joined.error().reason, "NetworkFailed");
   EXPECT_THAT(joined.error().message, HasSubstr("nobody"));

@@ -8,6 +8,7 @@
 #include "model/ids.h"
 #include "model/instance.h"
 #include "model/network.h"
+#include "model/run.h"
 
 namespace berth::runtime {
 
@@ -32,21 +33,23 @@ class InstanceNetworks {
  public:
   virtual ~InstanceNetworks() = default;
 
-  // Finds what an earlier run, or an earlier life of the agent, has left, or makes it. The
-  // problem's reason is NetworkFailed.
+  // Finds what an earlier run, or an earlier life of the agent, has left, or makes it. From now on
+  // it is this run's. The problem's reason is NetworkFailed.
   virtual tl::expected<JoinedNetwork, model::Problem> attach(
-      const model::InstanceKey& key, const model::InstanceNetwork& network) = 0;
+      const model::InstanceKey& key, const model::RunId& run,
+      const model::InstanceNetwork& network) = 0;
 
   // As before, for a guest that has a network stack of its own: it speaks at the instance's
   // address, through a device in the namespace.
   virtual tl::expected<JoinedNetwork, model::Problem> attach_guest(
-      const model::InstanceKey& key, const model::InstanceNetwork& network) = 0;
+      const model::InstanceKey& key, const model::RunId& run,
+      const model::InstanceNetwork& network) = 0;
   // Why instances cannot be connected now; "" if they can. Cheap: it asks the kernel, starts no
   // program and waits for nobody.
   virtual std::string why_not_ready() { return ""; }
 
-  // Takes it away, unless a run of the instance lives.
-  virtual void release(const model::InstanceKey& key) = 0;
+  // The run is over: takes away what it had, unless that is another run's by now, or one lives.
+  virtual void release(const model::InstanceKey& key, const model::RunId& run) = 0;
 };
 
 }  // namespace berth::runtime

@@ -132,6 +132,8 @@ Started<void> Supervisor::start(const model::FoundRun& found, const Prepare& pre
   remove_told_of(found.key);
   auto launched = launch(name, directory, prepare);
   if (!launched) {
+    // A shim that was killed has not taken back what it had begun.
+    if (const auto begun_by_shim = directory.launch()) end_leftovers(*begun_by_shim);
     directory.remove();
     start_failed(name);
     return launched;

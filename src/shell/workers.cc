@@ -1,14 +1,15 @@
 #include "shell/workers.h"
 
+#include <system_error>
 #include <utility>
 
 #include "base/check.h"
 
 namespace berth::shell {
 
-Workers::Workers(std::size_t threads, std::size_t limit) : limit_(limit) {
+Workers::Workers(std::size_t threads, std::size_t limit) : threads_max_(threads), limit_(limit) {
   CHECK(threads > 0, "workers without a thread");
-  for (std::size_t i = 0; i < threads; ++i) threads_.emplace_back([this] { work(); });
+  threads_.emplace_back([this] { work(); });
 }
 
 Workers::~Workers() { stop(); }
@@ -19,11 +20,20 @@ bool Workers::submit(const std::string& key, Task task) {
   Lane& lane = lanes_[key];
   if (!lane.running && lane.waiting.empty()) {
     ready_.push_back(key);
+    if (ready_.size() > idle_threads_ && threads_.size() < threads_max_) grow();
     changed_.notify_one();
   }
   lane.waiting.push_back(std::move(task));
   ++waiting_;
   return true;
+}
+
+// If the machine has no more threads to give, those that there are do the work.
+void Workers::grow() {
+  try {
+    threads_.emplace_back([this] { work(); });
+  } catch (const std::system_error&) {
+  }
 }
 
 void Workers::wait_until_idle() {
@@ -47,7 +57,9 @@ void Workers::stop() {
 void Workers::work() {
   std::unique_lock lock(mutex_);
   while (true) {
+    ++idle_threads_;
     changed_.wait(lock, [this] { return stopping_ || !ready_.empty(); });
+    --idle_threads_;
     if (stopping_) return;
     const std::string key = std::move(ready_.front());
     ready_.pop_front();

@@ -12,9 +12,9 @@
 
 namespace berth::shell {
 
-// A fixed number of threads for work that may block. Tasks of one key run one after the other, in
-// the order of their coming; tasks of different keys run side by side, fairly in turn. Bounded.
-// Safe to call from any thread, also from a task.
+// Threads for work that may block: one at first, and more, up to `threads`, when all are busy.
+// Tasks of one key run one after the other, in the order of their coming; tasks of different keys
+// run side by side, fairly in turn. Bounded. Safe to call from any thread, also from a task.
 class Workers {
  public:
   using Task = std::function<void()>;
@@ -40,8 +40,10 @@ class Workers {
     bool running = false;
   };
 
+  void grow();  // with the mutex held
   void work();
 
+  const std::size_t threads_max_;
   const std::size_t limit_;
   std::mutex mutex_;
   std::condition_variable changed_;
@@ -49,6 +51,7 @@ class Workers {
   std::map<std::string, Lane> lanes_;  // those with something waiting or running
   std::deque<std::string> ready_;      // keys of lanes whose next task can run
   std::size_t waiting_ = 0;
+  std::size_t idle_threads_ = 0;
   bool stopping_ = false;
   std::vector<std::thread> threads_;
 };

@@ -36,6 +36,25 @@ TEST(Workers, DifferentKeysRunSideBySide) {
   workers.wait_until_idle();
 }
 
+TEST(Workers, ThereAreNeverMoreThreadsThanAllowed) {
+  Workers workers(3, 100);
+  std::atomic<int> running = 0;
+  std::atomic<int> most = 0;
+  std::latch three(3);
+  for (int i = 0; i < 30; ++i) {
+    ASSERT_TRUE(workers.submit(std::to_string(i), [&, i] {
+      const int now = ++running;
+      int before = most;
+      while (before < now && !most.compare_exchange_weak(before, now)) {
+      }
+      if (i < 3) three.arrive_and_wait();
+      --running;
+    }));
+  }
+  workers.wait_until_idle();
+  EXPECT_EQ(most, 3);
+}
+
 TEST(Workers, ATaskOfOneKeyWaitsForTheOneBefore) {
   Workers workers(2, 10);
   std::promise<void> go;

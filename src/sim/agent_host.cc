@@ -4,6 +4,7 @@
 
 #include "agentd/persistence.h"
 #include "base/check.h"
+#include "codec/wire.h"
 #include "sim/describe.h"
 
 namespace berth::sim {
@@ -31,6 +32,13 @@ struct Apply {
     write.pending ? void(memory.erasing.insert(write.key)) : void(memory.erasing.erase(write.key));
   }
 };
+
+// What the control plane would refuse breaks the connection in real life.
+void check_as_on_the_wire(const model::Report& report) {
+  const auto taken = codec::from_wire(codec::to_wire(report));
+  CHECK(taken.has_value(), taken ? "" : taken.error().message);
+  CHECK(*taken == report, "a report that changes on its way");
+}
 
 }  // namespace
 
@@ -102,6 +110,7 @@ void AgentHost::perform(const agent::Effects& effects) {
   for (const agent::Action& action : effects.actions) act(action);
   for (const model::Report& report : effects.reports) {
     stage_.trace.line(stage_.now(), name_, "> {}", describe(report));
+    check_as_on_the_wire(report);
     network_.send(node_, report);
   }
   if (stage_.sabotage == Sabotage::StopHealthy && stage_.counts.agent_steps % 50 == 0) {

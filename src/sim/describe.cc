@@ -144,6 +144,9 @@ struct AgentEvent {
   std::string operator()(const agent::Exited& e) const {
     return fmt::format("exited {}#{} {}", to_string(e.key), text(e.run), e.exit_code);
   }
+  std::string operator()(const agent::CheckBegun& e) const {
+    return fmt::format("check of {}#{} begins", to_string(e.key), text(e.run));
+  }
   std::string operator()(const agent::HealthChecked& e) const {
     return fmt::format("checked {}#{} {}", to_string(e.key), text(e.run), e.healthy);
   }

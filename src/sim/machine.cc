@@ -98,6 +98,7 @@ void Machine::power_cut() {
 // --- Carrying out ------------------------------------------------------------------------------
 
 void Machine::perform(const agent::Action& action) {
+  if (const auto* check = std::get_if<agent::CheckHealth>(&action)) begin_check(*check);
   const model::RuntimeId* runtime = runtime_of(action);
   const auto hang = runtime == nullptr ? hangs_.end() : hangs_.find(*runtime);
   if (hang == hangs_.end()) return carry_out(action);
@@ -246,6 +247,13 @@ void Machine::carry_out_one(const agent::Stop& stop) {
   const Duration takes = draw_percent(random_, 80) ? draw(random_, 10ms, 800ms) : longest;
   answer(takes, [this, key](bool) {
     if (runs_.contains(key)) end_run(key, 0);
+  });
+}
+
+// Also of one whose runtime hangs: its silence counts.
+void Machine::begin_check(const agent::CheckHealth& check) {
+  answer(1ms, [this, begun = agent::CheckBegun{check.spec.key, check.run}](bool asker_lives) {
+    if (asker_lives) tell_(begun);
   });
 }
 

@@ -94,6 +94,7 @@ class Machine {
   void carry_out_one(const agent::Prepare& prepare);
   void carry_out_one(const agent::Start& start);
   void carry_out_one(const agent::Stop& stop);
+  void begin_check(const agent::CheckHealth& check);
   void carry_out_one(const agent::CheckHealth& check);
   void carry_out_one(const agent::SetPausing& set);
   void carry_out_one(const agent::ApplyNetwork& apply);

@@ -151,6 +151,14 @@ class Networks(SystemTest):
         seen = size()
         wait_until(lambda: size() > seen, "more lines after the restart")
 
+    def test_many_on_one_node_are_updated_at_the_first_try(self):
+        for version in ("1", "2", "3"):
+            applied = self.apply(container("crowd", "acme", "trap exit TERM; sleep 1000000 & wait", version=version),
+                                 deployment("d", {"item": "crowd", "version": version, "instances": 16, "nodes": ["n1"]}))
+            self.assertEqual(applied.returncode, 0, applied.stdout + applied.stderr)
+            found = self.wait_for_active(16)
+            self.assertEqual({(one["version"], one["restarts"]) for one in found}, {(version, 0)})
+
     def test_agents_that_stop_their_instances_leave_nothing(self):
         self.apply(container("server", "acme"), deployment("d", {"item": "server"}))
         self.assertNotEqual(namespaces() - self.before - set(self.hosts.values()), set())

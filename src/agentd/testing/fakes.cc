@@ -33,6 +33,17 @@ model::Command a_command(std::uint64_t number, std::vector<model::InstanceSpec> 
   return command;
 }
 
+namespace {
+
+// A control plane ends the connection on which it hears what it does not understand.
+void expect_to_be_taken(const v1::FromAgent& message) {
+  if (!message.has_report()) return;
+  const auto taken = codec::from_wire(message.report());
+  CHECK(taken.has_value(), taken ? "" : taken.error().message);
+}
+
+}  // namespace
+
 // --- The machine -------------------------------------------------------------------------------
 
 class FakeMachine::Runtime final : public runtime::Runtime {
@@ -202,6 +213,7 @@ std::function<Link(link::AgentEndListener)> FakeServer::opener() {
                     [this](std::uint64_t connection, v1::FromAgent message) {
                       const std::lock_guard sending(mutex_);
                       if (connection != connection_) return;
+                      expect_to_be_taken(message);
                       received_.push_back(std::move(message));
                       changed_.notify_all();
                     },

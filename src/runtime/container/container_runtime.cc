@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <set>
 #include <utility>
 
 #include "codec/json_reader.h"
@@ -195,6 +196,32 @@ std::filesystem::path ContainerRuntime::probe_bundle() const {
 
 // --- Runs ----------------------------------------------------------------------------------------
 
+Result<std::vector<model::FoundRun>> ContainerRuntime::list() {
+  auto found = supervisor_.list();
+  if (found && !has_removed_strays_.exchange(true)) remove_strays();
+  return found;
+}
+
+// An agent and a shim that were killed in the middle of a start can leave a container that nobody
+// would ever stop.
+void ContainerRuntime::remove_strays() const {
+  std::set<std::string> known;
+  for (const RunDirectory& directory : RunDirectory::all(config_.state_dir)) {
+    const auto record = directory.record();
+    if (record) known.insert(container_name(record->found.key, record->found.run));
+  }
+  std::error_code error;
+  const std::filesystem::directory_iterator containers(launch_of("").oci_root, error);
+  for (const auto& entry : containers) {
+    shim::Launch stray = launch_of(entry.path().filename().string());
+    stray.oci_runtime = find_program(program_);
+    const bool can_be_removed = entry.is_directory(error) && !stray.oci_runtime.empty();
+    if (can_be_removed && !known.contains(stray.container)) {
+      static_cast<void>(shim::oci_delete(stray));
+    }
+  }
+}
+
 bool ContainerRuntime::is_prepared(const model::InstanceSpec& spec) {
   const model::OciImage* image = image_of(spec);
   return image == nullptr || images_.find(image->reference);
@@ -212,7 +239,7 @@ Started<void> ContainerRuntime::start(const model::InstanceSpec& spec, const mod
   auto started = supervisor_.start(
       {spec.key, run, spec.item.type, spec.item.version},
       [&](const RunDirectory& directory) { return make_launch(spec, run, directory); });
-  if (!started && config_.networks != nullptr) config_.networks->release(spec.key);
+  if (!started && config_.networks != nullptr) config_.networks->release(spec.key, run);
   return started;
 }
 
@@ -252,7 +279,7 @@ Started<shim::Launch> ContainerRuntime::make_launch(const model::InstanceSpec& s
       .limits = limits_of(spec.item, config_.dmips_per_core)};
   container.args.insert(container.args.end(), spec.item.args.begin(), spec.item.args.end());
   if (container.args.empty()) return problem("ImageInvalid", "the image does not say what to run");
-  if (const auto joined = join_network(spec, directory, container); !joined) {
+  if (const auto joined = join_network(spec, run, directory, container); !joined) {
     return tl::unexpected(joined.error());
   }
   if (const auto written = directory.write("config.json", to_oci_config(container)); !written) {
@@ -262,7 +289,8 @@ Started<shim::Launch> ContainerRuntime::make_launch(const model::InstanceSpec& s
 }
 
 Started<void> ContainerRuntime::join_network(const model::InstanceSpec& spec,
-                                             const RunDirectory& directory, Container& container) {
+                                             const model::RunId& run, const RunDirectory& directory,
+                                             Container& container) {
   if (!spec.network) {
     add_files_of_machine(container.mounts);
     return {};
@@ -271,7 +299,7 @@ Started<void> ContainerRuntime::join_network(const model::InstanceSpec& spec,
     return problem("NetworkFailed",
                    "this node has no networks for instances; `berth describe node` says why");
   }
-  const auto joined = config_.networks->attach(spec.key, *spec.network);
+  const auto joined = config_.networks->attach(spec.key, run, *spec.network);
   if (!joined) return tl::unexpected(joined.error());
   container.network_namespace = joined->network_namespace;
   const std::pair<const char*, std::string> files[] = {
@@ -300,7 +328,7 @@ void ContainerRuntime::stop(const model::InstanceKey& key, const model::RunId& r
 
 void ContainerRuntime::forget(const model::InstanceKey& key, const model::RunId& run) {
   supervisor_.forget(key, run);
-  if (config_.networks != nullptr) config_.networks->release(key);
+  if (config_.networks != nullptr) config_.networks->release(key, run);
 }
 
 // The mark comes first: who stops a container that has it lets it go on, to hear of its end.

@@ -28,7 +28,8 @@ class ContainerRuntime final : public Runtime {
   // time.
   ProbeResult probe(Duration deadline) override;
   void leave() override { leaving_.raise(); }
-  Result<std::vector<model::FoundRun>> list() override { return supervisor_.list(); }
+  // The first one also ends the containers that belong to no run.
+  Result<std::vector<model::FoundRun>> list() override;
   bool is_prepared(const model::InstanceSpec& spec) override;
   tl::expected<void, model::Problem> prepare(const model::InstanceSpec& spec) override;
   tl::expected<void, model::Problem> start(const model::InstanceSpec& spec,
@@ -46,9 +47,10 @@ class ContainerRuntime final : public Runtime {
  private:
   Started<shim::Launch> make_launch(const model::InstanceSpec& spec, const model::RunId& run,
                                     const RunDirectory& directory);
-  Started<void> join_network(const model::InstanceSpec& spec, const RunDirectory& directory,
-                             Container& container);
+  Started<void> join_network(const model::InstanceSpec& spec, const model::RunId& run,
+                             const RunDirectory& directory, Container& container);
   shim::Launch launch_of(const std::string& container) const;
+  void remove_strays() const;
   Result<void> order(const model::InstanceKey& key, const std::string& verb);
   std::string state_of(const model::InstanceKey& key);
   ProbeResult probe_compute(Time until, Duration deadline);
@@ -69,6 +71,7 @@ class ContainerRuntime final : public Runtime {
   std::mutex probe_mutex_;
   Trial trial_;
   std::atomic<std::uint64_t> next_exec_ = 0;
+  std::atomic<bool> has_removed_strays_ = false;
   Supervisor supervisor_;
 };
 

@@ -253,6 +253,17 @@ class ReplacedProgram : public ContainerRuntimeTest {
     std::filesystem::rename(fresh, program_);
   }
 
+  // Those that the program knows of.
+  std::vector<std::string> containers() const {
+    std::vector<std::string> names;
+    std::error_code error;
+    for (const auto& entry :
+         std::filesystem::directory_iterator(config_.state_dir / "oci" / "own", error)) {
+      names.push_back(entry.path().filename().string());
+    }
+    return names;
+  }
+
   // Each line is a call of the program.
   std::size_t calls() const {
     std::ifstream lines(config_.state_dir / "calls");
@@ -264,6 +275,44 @@ class ReplacedProgram : public ContainerRuntimeTest {
 
   std::filesystem::path program_;
 };
+
+TEST_F(ReplacedProgram, AStartWhoseShimIsKilledLeavesNoContainer) {
+  const std::string runc = find_program("runc") + " \"$@\"";
+  put("case \"$*\" in *\" create \"*) " + runc + "; kill -9 $PPID; exit;; esac\nexec " + runc);
+  const auto started = runtime().start(script("exec sleep 1000"), run(0));
+  ASSERT_FALSE(started);
+  EXPECT_EQ(started.error().message, "the supervisor did not answer");
+  EXPECT_TRUE(containers().empty());
+  EXPECT_TRUE(list().empty());
+}
+
+TEST_F(ReplacedProgram, AContainerThatBelongsToNoRunIsTakenAwayByTheNextLifeOfTheAgent) {
+  const auto spec = script("exec sleep 1000");
+  EXPECT_TRUE(list().empty());
+  start(spec);
+  const auto launch = shim::decode_launch([&] {
+    std::ifstream file(run_directory(spec) / shim::kLaunchFile);
+    return std::string(std::istreambuf_iterator<char>(file), {});
+  }());
+  ASSERT_TRUE(launch);
+  const std::string bundle = config_.state_dir / "stray";
+  std::filesystem::create_directories(bundle);
+  std::filesystem::copy(run_directory(spec) / "config.json", bundle);
+  const auto made =
+      run_command({"/bin/sh", "-c",
+                   launch->oci_runtime + " --root " + launch->oci_root + " create --bundle " +
+                       bundle + " stray </dev/null >/dev/null 2>&1"},
+                  kPatience);
+  ASSERT_TRUE(made && made->code == 0);
+  EXPECT_EQ(containers().size(), 2U);
+  EXPECT_EQ(list().size(), 1U);
+  EXPECT_EQ(containers().size(), 2U) << "only once in a life, when nothing of ours is made yet";
+  open({model::RuntimeId{"own"}, model::RuntimeType::Runc, program_.string()});
+  EXPECT_EQ(list().size(), 1U);
+  EXPECT_EQ(containers(), std::vector<std::string>{launch->container});
+  runtime().stop(spec.key, run(0), 0s);
+  wait_for_exit(spec);
+}
 
 TEST_F(ReplacedProgram, IsTriedOnceAndThenOnlyLookedAt) {
   put(note_call() + "exec " + find_program("runc") + " \"$@\"");
@@ -352,15 +401,16 @@ TEST_F(ReplacedProgram, TwoRuntimesOfOneTypeDoNotSeeEachOthersRuns) {
 
 class BrokenNetworks final : public InstanceNetworks {
  public:
-  tl::expected<JoinedNetwork, model::Problem> attach(const model::InstanceKey&,
+  tl::expected<JoinedNetwork, model::Problem> attach(const model::InstanceKey&, const model::RunId&,
                                                      const model::InstanceNetwork&) override {
     return tl::unexpected(model::Problem{"NetworkFailed", why});
   }
   tl::expected<JoinedNetwork, model::Problem> attach_guest(
-      const model::InstanceKey& key, const model::InstanceNetwork& network) override {
-    return attach(key, network);
+      const model::InstanceKey& key, const model::RunId& run,
+      const model::InstanceNetwork& network) override {
+    return attach(key, run, network);
   }
-  void release(const model::InstanceKey&) override {}
+  void release(const model::InstanceKey&, const model::RunId&) override {}
   std::string why_not_ready() override { return why; }
 
   std::string why = "the bridge is gone";

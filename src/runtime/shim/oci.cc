@@ -41,13 +41,18 @@ int wait_for(pid_t pid, int at_most_ms) {
   return status;
 }
 
+// What makes a container ends with the shim: who takes away what a killed one has left behind must
+// not be overtaken by it.
+bool makes_something(const std::string& verb) { return verb == "create" || verb == "start"; }
+
 OciOutcome run(const Launch& launch, std::vector<std::string> arguments, int output, int error,
                int at_most_ms = kCommandMs) {
   const std::string verb = arguments.front();
   const Spawned spawned = spawn({.argv = command(launch, std::move(arguments)),
                                  .env = own_environment(),
                                  .output = output,
-                                 .error = error});
+                                 .error = error,
+                                 .dies_with_parent = makes_something(verb)});
   if (!spawned.is_running()) return {.message = spawned.error};
   const int status = wait_for(spawned.pid, at_most_ms);
   if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return {.succeeded = true};

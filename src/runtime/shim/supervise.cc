@@ -68,6 +68,7 @@ class Run {
   bool start_program(int output, int error);
   bool start_container(int output, int error);
   bool connect_machine();
+  void undo_start();
   bool failed(const std::string& message);
 
   void wait_for_something();
@@ -137,8 +138,9 @@ bool Run::start() {
                            : start_program(output->write.get(), error->write.get());
   if (!started) return false;
   if (!write_file(AT_FDCWD, kPidFile, std::to_string(program_), Durable::No)) {
-    ::kill(program_, SIGKILL);
-    return failed(std::string("cannot write to the run's directory: ") + std::strerror(errno));
+    const std::string why = std::strerror(errno);
+    undo_start();
+    return failed("cannot write to the run's directory: " + why);
   }
   static_cast<void>(write_all(answer_.get(), std::string(kStarted) + "\n"));
   answer_.reset();
@@ -168,11 +170,19 @@ bool Run::start_program(int output, int error) {
 // An emulator says on its standard error what it does not like.
 bool Run::connect_machine() {
   if (machine_.connect(program_)) return true;
+  undo_start();
+  const std::string said = sentence_of(read_what_is_there(error_.get()));
+  return failed(said.empty() ? "the emulator does not answer" : said);
+}
+
+void Run::undo_start() {
+  if (launch_.is_container()) {
+    static_cast<void>(oci_delete(launch_));
+    return;
+  }
   ::kill(-program_, SIGKILL);
   end_orphans();
   leave_cgroups();
-  const std::string said = sentence_of(read_what_is_there(error_.get()));
-  return failed(said.empty() ? "the emulator does not answer" : said);
 }
 
 // Until the container is told to start, all that comes through the pipes is the OCI runtime's.

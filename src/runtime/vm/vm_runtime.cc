@@ -126,7 +126,7 @@ Started<void> VmRuntime::start(const model::InstanceSpec& spec, const model::Run
   auto started = supervisor_.start(
       {spec.key, run, spec.item.type, spec.item.version},
       [&](const RunDirectory& directory) { return prepare(spec, run, directory); });
-  if (!started && config_.networks != nullptr) config_.networks->release(spec.key);
+  if (!started && config_.networks != nullptr) config_.networks->release(spec.key, run);
   return started;
 }
 
@@ -163,7 +163,7 @@ Started<shim::Launch> VmRuntime::prepare(const model::InstanceSpec& spec, const 
   Started<void> done = take_storage(directories->storage);
   if (done) done = add_image(*image, directories->storage, machine);
   if (done) done = add_storage(spec, directories->storage, machine);
-  if (done) done = join_network(spec, machine, launch);
+  if (done) done = join_network(spec, run, machine, launch);
   if (done) done = give(spec, directory, machine);
   if (done) done = limit(spec, run, launch);
   if (!done) return tl::unexpected(done.error());
@@ -232,13 +232,13 @@ Started<void> VmRuntime::add_storage(const model::InstanceSpec& spec,
   return {};
 }
 
-Started<void> VmRuntime::join_network(const model::InstanceSpec& spec, Machine& machine,
-                                      shim::Launch& launch) {
+Started<void> VmRuntime::join_network(const model::InstanceSpec& spec, const model::RunId& run,
+                                      Machine& machine, shim::Launch& launch) {
   if (!spec.network) return {};
   if (config_.networks == nullptr) {
     return problem("NetworkFailed", "this node has no networks for instances; its log says why");
   }
-  const auto joined = config_.networks->attach_guest(spec.key, *spec.network);
+  const auto joined = config_.networks->attach_guest(spec.key, run, *spec.network);
   if (!joined) return tl::unexpected(joined.error());
   launch.network_namespace = joined->network_namespace.string();
   machine.network =
@@ -278,7 +278,7 @@ void VmRuntime::stop(const model::InstanceKey& key, const model::RunId& run, Dur
 
 void VmRuntime::forget(const model::InstanceKey& key, const model::RunId& run) {
   supervisor_.forget(key, run);
-  if (config_.networks != nullptr) config_.networks->release(key);
+  if (config_.networks != nullptr) config_.networks->release(key, run);
 }
 
 Result<void> VmRuntime::pause(const model::InstanceKey& key) { return order(key, "stop"); }

@@ -55,8 +55,8 @@ class VmRuntime final : public Runtime {
                           Machine& machine);
   Started<void> add_storage(const model::InstanceSpec& spec, const std::filesystem::path& storage,
                             Machine& machine) const;
-  Started<void> join_network(const model::InstanceSpec& spec, Machine& machine,
-                             shim::Launch& launch);
+  Started<void> join_network(const model::InstanceSpec& spec, const model::RunId& run,
+                             Machine& machine, shim::Launch& launch);
   Started<void> give(const model::InstanceSpec& spec, const RunDirectory& directory,
                      Machine& machine) const;
   Started<void> limit(const model::InstanceSpec& spec, const model::RunId& run,
