@@ -9,6 +9,7 @@
 
 #include "cli/figures.h"
 #include "cli/manifest_names.h"
+#include "cli/objects.h"
 #include "cli/sources.h"
 #include "codec/manifest.h"
 
@@ -59,32 +60,32 @@ Result<v1::Cluster> fetch_cluster(const ConnectionFlags& flags) {
   return cluster;
 }
 
-using Held = std::map<std::pair<model::ItemId, model::SubjectId>, placement::Versions>;
-
-// What the files ask for again, or correct.
-std::set<std::string> asked_again(const std::set<DocumentName>& in_files,
-                                  const model::Manifest& documents) {
-  std::set<std::string> items;
+// Of the documents, those that the files apply; only what can ask again.
+model::Manifest applied_by(const std::set<DocumentName>& in_files,
+                           const model::Manifest& documents) {
+  model::Manifest applied;
   for (const model::Document& document : documents) {
-    if (const auto* item = std::get_if<model::Item>(&document)) {
-      const bool is_corrected = in_files.contains({"Item", to_string(model::key_of(*item))});
-      if (is_corrected) items.insert(item->id.value());
-    } else if (const auto* deployment = std::get_if<model::Deployment>(&document)) {
-      if (!in_files.contains({"Deployment", deployment->name})) continue;
-      for (const model::RunRequest& run : deployment->run) items.insert(run.item.value());
-    }
+    const auto* item = std::get_if<model::Item>(&document);
+    const auto* deployment = std::get_if<model::Deployment>(&document);
+    const bool is_in_files =
+        (item != nullptr && in_files.contains({"Item", to_string(model::key_of(*item))})) ||
+        (deployment != nullptr && in_files.contains({"Deployment", deployment->name}));
+    if (is_in_files) applied.push_back(document);
   }
-  return items;
+  return applied;
 }
 
-Held held_in(const v1::Cluster& cluster, const std::set<std::string>& tried_again) {
-  Held held;
+placement::Held held_in(const v1::Cluster& cluster) {
+  placement::Held held;
   for (const v1::HeldVersions& one : cluster.held()) {
-    if (tried_again.contains(one.item())) continue;
-    placement::Versions versions{.whole = one.version(), .of = {}};
-    versions.of.insert(one.version_of().begin(), one.version_of().end());
-    held.emplace(std::pair{model::ItemId(one.item()), model::SubjectId(one.subject())},
-                 std::move(versions));
+    placement::Versions instead{.whole = one.version(), .of = {}};
+    instead.of.insert(one.version_of().begin(), one.version_of().end());
+    held.versions.emplace(std::pair{model::ItemId(one.item()), model::SubjectId(one.subject())},
+                          placement::HeldVersions{one.failed(), std::move(instead)});
+  }
+  for (const v1::AvoidedNodes& one : cluster.avoided()) {
+    std::set<model::NodeId>& nodes = held.avoided[key_of(one.key())];
+    for (const std::string& node : one.nodes()) nodes.insert(model::NodeId(node));
   }
   return held;
 }
@@ -93,7 +94,7 @@ Held held_in(const v1::Cluster& cluster, const std::set<std::string>& tried_agai
 
 placement::Snapshot snapshot_of(const World& world) {
   placement::Snapshot snapshot = placement::snapshot_of(world.documents);
-  snapshot.versions = world.held;
+  placement::hold(snapshot, world.held);
   if (world.before) placement::mark_outdated(snapshot, *world.before, world.documents);
   return snapshot;
 }
@@ -157,7 +158,9 @@ Result<World> load_world(const PlanningFlags& flags, Console& console) {
   }
   world.documents =
       TRY(accept_parsed(codec::parse_manifests(*sources), "nothing was planned", console));
-  world.held = held_in(cluster, asked_again(in_files, world.documents));
+  if (flags.offline) return world;
+  world.held = held_in(cluster);
+  placement::try_again(world.held, *world.before, applied_by(in_files, world.documents));
   return world;
 }
 

@@ -12,6 +12,7 @@
 #include "cli/console.h"
 #include "codec/manifest.h"
 #include "model/manifest.h"
+#include "placement/held.h"
 #include "placement/plan.h"
 
 namespace CLI {
@@ -43,8 +44,7 @@ struct World {
   model::Manifest documents;
   std::uint64_t revision = 0;                  // of the control plane; 0: offline
   std::optional<model::Manifest> before = {};  // what the control plane has; nullopt: offline
-  // Versions that failed are not tried before somebody asks again: what runs instead.
-  std::map<std::pair<model::ItemId, model::SubjectId>, placement::Versions> held = {};
+  placement::Held held = {};
 };
 
 // What the engine sees. Points into the world.

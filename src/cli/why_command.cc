@@ -99,7 +99,8 @@ std::string table_of(const Json& decided, const Style& style) {
 std::string decision_text(const Json& decision, const Style& style) {
   std::string out = fmt::format("decided by revision {}: {}\n", decision.value("revision", 0),
                                 printable(decision.value("summary", "")));
-  const bool asked_nobody = decision.contains("placement") && decision["nodes"].empty();
+  const bool asked_nobody =
+      decision.contains("placement") && decision["nodes"].empty() && !decision.contains("because");
   if (asked_nobody) out += "  It could stay where it was, so no other node was asked.\n";
   return out + table_of(decision, style);
 }

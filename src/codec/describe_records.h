@@ -170,7 +170,8 @@ void describe(V& v, T& problem) {
 
 template <class V, Is<model::RolloutRecord> T>
 void describe(V& v, T& record) {
-  auto& [item, subject, from, to, allow_partial, failed, kept_back, proven, edited] = record;
+  auto& [item, subject, from, to, allow_partial, failed, kept_back, proven, edited, outdated,
+         halted] = record;
   v.required("item", item);
   v.required("subject", subject);
   v.required("from", from);
@@ -180,6 +181,8 @@ void describe(V& v, T& record) {
   v.field("keptBack", kept_back);
   v.field("proven", proven);
   v.field("edited", edited);
+  v.field("outdated", outdated);
+  v.field("halted", halted);
 }
 
 // Without the content, which is bytes and no text; see record.cc.

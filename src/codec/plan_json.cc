@@ -178,6 +178,7 @@ Json json_of(const placement::Plan& plan, const model::DecisionRecord& decision)
   Json json{{"revision", decision.revision},
             {"kind", model::to_string(decision.kind)},
             {"summary", model::to_string(decision)}};
+  if (!decision.because.empty()) json["because"] = decision.because;
   if (decision.place) json["placement"] = json_of(*decision.place);
   if (decision.reason) json["reason"] = model::to_string(*decision.reason);
   json["nodes"] = list_of_explained(verdicts);
@@ -209,16 +210,29 @@ Json json_of(const placement::Plan& plan, const placement::Explanation& explanat
 
 }  // namespace
 
-std::string held_to_json(
-    const std::map<std::pair<model::ItemId, model::SubjectId>, placement::Versions>& held) {
+std::string held_to_json(const placement::Held& held) {
   Json list = Json::array();
-  for (const auto& [request, versions] : held) {
+  for (const auto& [request, versions] : held.versions) {
     Json of = Json::object();
-    for (const auto& [index, version] : versions.of) of[std::to_string(index)] = version;
+    for (const auto& [index, version] : versions.instead.of) of[std::to_string(index)] = version;
     list.push_back({{"item", request.first.value()},
                     {"subject", request.second.value()},
-                    {"version", versions.whole},
+                    {"failed", versions.failed},
+                    {"version", versions.instead.whole},
                     {"versionOf", of}});
+  }
+  return list.dump();
+}
+
+std::string avoided_to_json(const placement::Held& held) {
+  Json list = Json::array();
+  for (const auto& [key, nodes] : held.avoided) {
+    Json names = Json::array();
+    for (const model::NodeId& node : nodes) names.push_back(node.value());
+    list.push_back(
+        {{"key",
+          {{"item", key.item.value()}, {"subject", key.subject.value()}, {"index", key.index}}},
+         {"nodes", names}});
   }
   return list.dump();
 }

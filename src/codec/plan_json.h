@@ -1,11 +1,10 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <string>
-#include <utility>
 
 #include "model/decision.h"
+#include "placement/held.h"
 #include "placement/plan.h"
 
 // Plans for programs. Field names and their order are a contract: docs and scripts rely on them.
@@ -19,8 +18,10 @@ std::string plan_to_json(const placement::Plan& plan, std::uint64_t revision);
 std::string plan_to_yaml(const placement::Plan& plan, std::uint64_t revision);
 
 // What runs instead of versions that failed, by run request: a list of `HeldVersions` of the API.
-std::string held_to_json(
-    const std::map<std::pair<model::ItemId, model::SubjectId>, placement::Versions>& held);
+std::string held_to_json(const placement::Held& held);
+
+// Where instances did not come up: a list of `AvoidedNodes` of the API.
+std::string avoided_to_json(const placement::Held& held);
 
 // How one instance came to its place, or did not: what `berth why` prints. `decision` is what was
 // decided about it, if anything was, with what the nodes said then; whether it `stands` tells if

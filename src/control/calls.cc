@@ -11,6 +11,7 @@
 #include "control/launcher/moves.h"
 #include "control/launcher/overrides.h"
 #include "control/launcher/rollouts.h"
+#include "control/launcher/wanted.h"
 #include "control/record_events.h"
 
 namespace berth::control {
@@ -103,7 +104,7 @@ void retry_rollouts_to(Context& context, const model::ItemKey& item) {
 // What runs by the document is started anew, one after the other.
 void restart_edited(Context& context, const model::ItemKey& item) {
   for (const RequestKey& key : requests_running(context.state.durable(), item)) {
-    if (!begin_restarts(context, key, item.version)) continue;
+    begin_restarts(context, key, item.version);
     context.asked_requests.insert(key);
     context.dirty.plan = true;
   }
@@ -115,8 +116,12 @@ void put_document(Context& context, const model::Document& document) {
     const auto known = items.find(model::key_of(*item));
     if (known != items.end() && known->second == *item) return;
     const bool restarts = known != items.end() && !model::runs_the_same(known->second, *item);
+    std::uint64_t& edition = context.item_editions[model::key_of(*item)];
+    if (known != items.end()) {
+      context.former_items.emplace(std::pair{model::key_of(*item), edition}, known->second);
+    }
     context.state.put(*item);
-    ++context.item_editions[model::key_of(*item)];
+    ++edition;
     context.dirty.edited_items.insert(model::key_of(*item));
     retry_rollouts_to(context, model::key_of(*item));
     if (restarts) restart_edited(context, model::key_of(*item));
@@ -302,6 +307,16 @@ void put_node(Context& context, const model::NodeRecord& record) {
   ++context.cluster_changes;
 }
 
+// It keeps what it has, and cannot be told anything else about that.
+bool is_out_of_reach(const Context& context, const model::InstanceRecord& record) {
+  const auto behind = why_it_is_behind(context, record);
+  if (!record.place || !behind || behind->reason != "NotRestarted") return false;
+  const ObservedNode* node = context.find_node(record.place->node);
+  if (node == nullptr) return true;
+  const auto told = node->told.find(record.key);
+  return told == node->told.end() || find_former(context, record.key, told->second.what) == nullptr;
+}
+
 Result<model::InstanceRecord> find_pausable(const Context& context, const model::InstanceKey& key) {
   const std::string name = model::to_string(key);
   const auto* record = context.state.find_instance(key);
@@ -314,6 +329,12 @@ Result<model::InstanceRecord> find_pausable(const Context& context, const model:
   }
   if (record->phase == model::Phase::Cached || record->phase == model::Phase::Erasing) {
     return Error{Code::Conflict, fmt::format("{} does not run: nobody asks for it any more", name)};
+  }
+  if (is_out_of_reach(context, *record)) {
+    return Error{Code::Conflict,
+                 fmt::format("{} runs what its item said before it was edited, which is not known "
+                             "any more: correct the item first",
+                             name)};
   }
   return *record;
 }

@@ -17,11 +17,13 @@ void Context::put(const model::InstanceRecord& record) {
   const auto* known = state.find_instance(record.key);
   const bool same_run =
       known != nullptr && known->place == record.place && known->version == record.version;
+  const bool runs_on = known != nullptr && known->version == record.version && record.place;
   if (known != nullptr) mark(*known);
   state.put(record);
   mark(record);
   count_down(*this, record);
   if (!same_run) look_at_rollout_again(*this, record.key);
+  if (!runs_on) forget_outdated(*this, record.key);
 }
 
 void Context::erase(model::InstanceKey key) {

@@ -133,6 +133,9 @@ struct Context {
   std::map<model::NodeId, ObservedNode> nodes;
   IndexedMap<model::InstanceKey, ObservedInstance> instances;
   std::map<model::ItemKey, std::uint64_t> item_editions;  // grows when a document changes
+  // Documents before they were edited, by edition, while there are rollouts: what waits for its
+  // turn runs them. After a restart of the controller they are not known.
+  std::map<std::pair<model::ItemKey, std::uint64_t>, model::Item> former_items;
   std::set<ListenerId> listeners;
   std::map<std::uint64_t, PendingRun> runs;  // in the order of acceptance, so of deadlines too
   IndexedMap<model::InstanceKey, std::set<std::uint64_t>> runs_waiting_for;

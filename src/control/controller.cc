@@ -94,6 +94,7 @@ Effects Controller::step(Time now, std::span<const Event> batch) {
   alerts_pass(context_);
   status_pass(context_);
   runs_pass(context_);
+  if (context_.state.durable().rollouts.empty()) context_.former_items.clear();
   const bool plan_later = context_.dirty.plan;  // not settled yet
   context_.dirty = Dirty{};
   context_.dirty.plan = plan_later;

@@ -40,6 +40,9 @@ class Controller {
     return context_.state.find_decision(key);
   }
 
+  // Where instances have not come up lately: they are not sent there again for a while.
+  const std::map<model::InstanceKey, Avoided>& avoided() const { return context_.avoided; }
+
   // Since 1970.
   Duration date_of(Time time) const { return context_.date_of(time); }
 

@@ -46,15 +46,19 @@ placement::Versions held_by(const model::RolloutRecord& rollout) {
   return versions;
 }
 
-// Who asks again, or corrects the item, means: try again.
-void hold_no_longer(Cluster& cluster, const model::Document& document) {
-  if (const auto* deployment = std::get_if<model::Deployment>(&document)) {
-    for (const model::RunRequest& run : deployment->run) {
-      cluster.held.erase({run.item, run.subject});
-    }
-  } else if (const auto* item = std::get_if<model::Item>(&document)) {
-    std::erase_if(cluster.held, [&](const auto& entry) { return entry.first.first == item->id; });
+placement::Held held_in(const control::Controller& controller, const Asked& asked) {
+  const control::Durable& durable = controller.durable();
+  placement::Held held;
+  for (const auto& [key, rollout] : durable.rollouts) {
+    if (!rollout.failed || !asked.contains(key)) continue;
+    held.versions.emplace(key, placement::HeldVersions{rollout.to, held_by(rollout)});
   }
+  for (const auto& [key, avoided] : controller.avoided()) {
+    const auto record = durable.instances.find(key);
+    if (record == durable.instances.end() || record->second.version != avoided.version) continue;
+    for (const auto& [node, until] : avoided.until) held.avoided[key].insert(node);
+  }
+  return held;
 }
 
 struct Identity {
@@ -118,9 +122,7 @@ Cluster copy_of(const control::Controller& controller) {
                                     home && home->has_state});
   }
   for (auto& [id, node] : nodes) cluster.documents.emplace_back(std::move(node));
-  for (const auto& [key, rollout] : durable.rollouts) {
-    if (rollout.failed && asked.contains(key)) cluster.held.emplace(key, held_by(rollout));
-  }
+  cluster.held = held_in(controller, asked);
   return cluster;
 }
 
@@ -141,8 +143,8 @@ model::Manifest outline_of(const control::Durable& durable) {
 Cluster overlaid(Cluster cluster, model::Manifest documents) {
   std::set<Identity> replaced;
   cluster.before = cluster.documents;
+  placement::try_again(cluster.held, *cluster.before, documents);
   for (const model::Document& document : documents) {
-    hold_no_longer(cluster, document);
     replaced.insert(identity_of(document));
     if (const auto* node = std::get_if<model::Node>(&document)) {
       cluster.unreachable.erase(node->id);
@@ -166,7 +168,7 @@ placement::Snapshot snapshot_of(const Cluster& cluster) {
     if (readiness == cluster.readiness.end()) continue;
     control::add_readiness(node, readiness->second, cluster.date_of_zero);
   }
-  snapshot.versions.insert(cluster.held.begin(), cluster.held.end());
+  placement::hold(snapshot, cluster.held);
   if (cluster.before) placement::mark_outdated(snapshot, *cluster.before, cluster.documents);
   for (const auto& [key, place] : cluster.bound) snapshot.bound.insert_or_assign(key, place);
   return snapshot;

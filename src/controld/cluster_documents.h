@@ -6,6 +6,7 @@
 
 #include "control/controller.h"
 #include "model/manifest.h"
+#include "placement/held.h"
 #include "placement/plan.h"
 #include "placement/snapshot.h"
 
@@ -23,8 +24,7 @@ struct Cluster {
   std::map<model::NodeId, control::NodeReadiness> readiness;
   Duration date_of_zero{};  // of the times in it
   std::map<model::InstanceKey, model::Place> bound;
-  // Versions that failed are not tried before somebody asks again: what runs instead.
-  std::map<control::RequestKey, placement::Versions> held;
+  placement::Held held;
   std::optional<model::Manifest> before = {};  // if it was changed: how it is
 };
 

@@ -85,6 +85,48 @@ TEST_F(ClusterDocuments, AVersionThatFailedIsTriedOnlyIfSomebodyAsksAgain) {
   EXPECT_TRUE(placement::changes_anything(plan_of(overlaid(cluster(), {second}))));
 }
 
+TEST_F(ClusterDocuments, AnotherVersionOfTheItemOrTheSameOnceMoreIsNotAskingAgain) {
+  driver_.agent("n1").broken_versions = {"2"};
+  driver_.agent("n2").broken_versions = {"2"};
+  model::Deployment second = asks_for("web", 3);
+  second.run[0].version = "2";
+  const model::Item item = ItemBuilder("web").cpu(100).version("2");
+  driver_.apply({item, second});
+  const auto changes = [&](model::Manifest documents) {
+    return placement::changes_anything(plan_of(overlaid(cluster(), std::move(documents))));
+  };
+  EXPECT_FALSE(changes({item}));
+  EXPECT_FALSE(changes({model::Item(ItemBuilder("web").cpu(100).version("3"))}));
+  EXPECT_TRUE(changes({model::Item(ItemBuilder("web").cpu(100).version("2").env("A", "1"))}));
+}
+
+TEST_F(ClusterDocuments, WhereOneDidNotComeUpItIsNotSentBeforeSomebodyAsksAgain) {
+  driver_.join("n3", control::a_node().cpu(3000));
+  driver_.apply({model::Item(ItemBuilder("db")), model::Deployment{"late", {}}});
+  model::RunRequest run;
+  run.item = model::ItemId("db");
+  run.instances = 1;
+  const model::Deployment asks{"late", {run}};
+  driver_.apply({asks});
+  const std::string source = driver_.place_of(key_of("db"));
+  const std::string node = source.substr(0, source.find('/'));
+  for (const char* other : {"n1", "n2", "n3"}) {
+    if (other != node) driver_.agent(other).broken_versions = {"1"};
+  }
+  driver_.drain(node);
+  driver_.advance(1s);
+  ASSERT_EQ(driver_.place_of(key_of("db")), source);
+  const auto place = [&](const Cluster& planned) {
+    const placement::Plan plan = plan_of(planned);
+    for (const auto& placement : plan.placements) {
+      if (placement.key == key_of("db")) return model::to_string(placement.place);
+    }
+    return std::string();
+  };
+  EXPECT_EQ(place(cluster()), source) << "as the control plane decides";
+  EXPECT_NE(place(overlaid(cluster(), {asks})), source);
+}
+
 TEST_F(ClusterDocuments, TheyTellWhatRunsWhere) {
   const Cluster copied = cluster();
   EXPECT_EQ(copied.revision, driver_.revision());

@@ -149,6 +149,11 @@ struct RolloutRecord {
   std::set<std::uint32_t> proven = {};  // the indices that came up in `to`: not tried again
   // The document of `to` was edited: the version stays, but what runs has to be started anew.
   bool edited = false;
+  // The indices that run what the document of their version said before it was edited, or have not
+  // proven yet that they run what it says now.
+  std::set<std::uint32_t> outdated = {};
+  // After everything has gone back: why those that are outdated are not started anew.
+  std::optional<Problem> halted = {};
 
   friend bool operator==(const RolloutRecord&, const RolloutRecord&) = default;
 };

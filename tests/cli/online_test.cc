@@ -484,13 +484,47 @@ TEST_F(Online, PlanDoesNotTryAVersionThatFailedUnlessTheFilesAskAgain) {
   const std::string asks = R"("item":"app","subject":"vehicle"}]}}]})";
   cluster.replace(cluster.find(asks), asks.size(),
                   R"("item":"app","version":"2.0.0","subject":"vehicle"}]}}],
-                     "held":[{"item":"app","subject":"vehicle","version":"1.0.0"}]})");
+                     "held":[{"item":"app","subject":"vehicle","failed":"2.0.0",
+                              "version":"1.0.0"}]})");
   server_.answer("GET /v1/cluster", cluster);
   EXPECT_THAT(berth({"plan"}).out, HasSubstr("No change: 1 keep"));
   const std::string again =
       "apiVersion: berth/v1\nkind: Deployment\nmetadata: {name: base}\n"
       "spec: {run: [{item: app, version: 2.0.0, subject: vehicle}]}\n";
   EXPECT_THAT(berth({"plan", "-f", "-"}, again).out, HasSubstr("1 update"));
+}
+
+TEST_F(Online, PlanDoesNotTakeAnotherVersionOfTheItemForAskingAgain) {
+  std::string cluster = kCluster;
+  cluster.insert(cluster.find(R"({"apiVersion":"berth/v1","kind":"Deployment")"),
+                 R"({"apiVersion":"berth/v1","kind":"Item","metadata":{"name":"app"},
+                     "spec":{"type":"service","version":"2.0.0","request":{"cpu":600},
+                             "images":[{"command":["/bin/app"]}]}},)");
+  const std::string asks = R"("item":"app","subject":"vehicle"}]}}]})";
+  cluster.replace(cluster.find(asks), asks.size(),
+                  R"("item":"app","version":"2.0.0","subject":"vehicle"}]}}],
+                     "held":[{"item":"app","subject":"vehicle","failed":"2.0.0",
+                              "version":"1.0.0"}]})");
+  server_.answer("GET /v1/cluster", cluster);
+  const auto item = [](const std::string& version, const std::string& command) {
+    return "apiVersion: berth/v1\nkind: Item\nmetadata: {name: app}\nspec: {type: service, "
+           "version: " +
+           version + ", request: {cpu: 600}, images: [{command: [" + command + "]}]}\n";
+  };
+  EXPECT_THAT(berth({"plan", "-f", "-"}, item("3.0.0", "/bin/app")).out,
+              HasSubstr("No change: 1 keep"));
+  EXPECT_THAT(berth({"plan", "-f", "-"}, item("2.0.0", "/bin/app")).out,
+              HasSubstr("No change: 1 keep"));
+  EXPECT_THAT(berth({"plan", "-f", "-"}, item("2.0.0", "/bin/other")).out, HasSubstr("1 update"));
+}
+
+TEST_F(Online, WhyDoesNotSayThatOneCouldStayWhereItWentBackTo) {
+  server_.answer("GET /v1/why/app", R"({"item":"app","subject":"vehicle","index":0,"decision":{
+                     "revision":7,"kind":"Updated","because":"it did not come up",
+                     "summary":"Updated 2.0.0 to 1.0.0 on n1/process, because it did not come up",
+                     "placement":{"node":"n1","runtime":"process"},"nodes":[],"stands":true},
+                     "now":{"summary":"kept on n1/process: it runs there well","nodes":[]}})");
+  EXPECT_THAT(berth({"why", "app"}).out, testing::Not(HasSubstr("It could stay where it was")));
 }
 
 TEST_F(Online, PlanReportsErrorsAtTheirPlaceInTheFile) {

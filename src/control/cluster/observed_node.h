@@ -91,6 +91,7 @@ struct ObservedNode {
   std::set<model::InstanceKey> held_back;                  // wait for room that others are leaving
   std::set<model::InstanceKey> not_told;                   // looked at while it could not be told
   std::map<model::InstanceKey, std::string> states_heard;  // their digests; not yet said to it
+  std::set<model::InstanceKey> watched;  // on trial here: each word of the node may prove them
 
   NodeLoad load;
   NodeReadiness readiness;

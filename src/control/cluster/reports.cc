@@ -353,6 +353,7 @@ void record(Context& context, const NodeReported& event) {
   node->last_heard = context.now;
   node->has_spoken = true;
   if (node->liveness != Liveness::Reachable) context.dirty.nodes.insert(event.node);
+  context.dirty.statuses.merge(std::exchange(node->watched, {}));
 
   if (is_absurd(context, event.report.acted)) return;
   const Verdict verdict = judge(*node, event.report);

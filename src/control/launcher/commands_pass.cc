@@ -1,3 +1,5 @@
+#include <algorithm>
+#include <iterator>
 #include <map>
 #include <vector>
 
@@ -6,6 +8,7 @@
 #include "control/launcher/rollouts.h"
 #include "control/launcher/start_gate.h"
 #include "control/launcher/states.h"
+#include "control/launcher/trials.h"
 #include "control/launcher/wanted.h"
 #include "control/network/topology.h"
 #include "control/passes.h"
@@ -45,7 +48,8 @@ class Orderly {
       : context_(context), id_(id), node_(context.nodes.at(id)), keys_(std::move(keys)) {}
 
   Orders take_orders() {
-    keys_.merge(std::exchange(node_.held_back, {}));
+    held_back_before_ = std::exchange(node_.held_back, {});
+    keys_.insert(held_back_before_.begin(), held_back_before_.end());
     keys_.merge(std::exchange(node_.not_told, {}));
     for (const model::InstanceKey& key : keys_) look_at(key);
     ask_for_room();
@@ -65,6 +69,7 @@ class Orderly {
     const auto told = node_.told.find(key);
     if (is_left_alone(context_, key) && runs_as(key, wanted) && !node_.stopping.contains(key)) {
       left_alone_.insert(key);
+      if (told != node_.told.end()) look_at_left_alone(key, told->second.what, wanted);
       return;
     }
     if (told != node_.told.end()) {
@@ -74,6 +79,15 @@ class Orderly {
     } else {
       newcomers_.emplace(key, wanted);
     }
+  }
+
+  // What needs no other document reaches it nevertheless, as long as we know the one that it has.
+  void look_at_left_alone(const model::InstanceKey& key, const Told& told, Told wanted) {
+    if (find_former(context_, key, told) == nullptr) return;
+    wanted.item_edition = told.item_edition;
+    wanted.image = told.image;
+    wanted.network = told.network;
+    if (told != wanted) tell(key, wanted);
   }
 
   bool runs_as(const model::InstanceKey& key, const Told& wanted) const {
@@ -98,6 +112,7 @@ class Orderly {
     if (told) {
       node_.revoked.insert_or_assign(key, order->second.what);
       node_.told.erase(order);
+      is_told_or_not(key);
     }
     orders_.run.erase(key);
     const auto reported = node_.reported.find(key);
@@ -130,6 +145,7 @@ class Orderly {
       tell(key, newcomers_.at(key));
     }
     node_.held_back = std::move(answer.held_back);
+    tell_who_waits();
     node_.held_back.merge(left_alone_);
     if (node_.held_back.empty()) {
       context_.holding_back.erase(id_);
@@ -137,6 +153,13 @@ class Orderly {
       context_.holding_back.insert(id_);
     }
     for (const model::InstanceKey& key : answer.hurried) hurry(key);
+  }
+
+  // Their statuses say so.
+  void tell_who_waits() {
+    std::ranges::set_symmetric_difference(
+        held_back_before_, node_.held_back,
+        std::inserter(context_.dirty.statuses, context_.dirty.statuses.end()));
   }
 
   void hurry(const model::InstanceKey& key) {
@@ -147,11 +170,21 @@ class Orderly {
   }
 
   void tell(const model::InstanceKey& key, const Told& wanted) {
+    const auto told = node_.told.find(key);
+    const bool is_news = told == node_.told.end() || needs_other_room(told->second.what, wanted);
     node_.told.insert_or_assign(key, Order{wanted, {}});
+    if (is_news) is_told_or_not(key);
     node_.stopping.erase(key);
     node_.revoked.erase(key);
     orders_.stop.erase(key);
     orders_.run.insert(key);
+  }
+
+  // Whatever is on trial here may be late from now on, or no longer.
+  void is_told_or_not(const model::InstanceKey& key) {
+    const auto* record = context_.state.find_instance(key);
+    const bool is_here = record != nullptr && record->place && record->place->node == id_;
+    if (is_here) set_deadline(context_, *record);
   }
 
   Context& context_;
@@ -160,6 +193,7 @@ class Orderly {
   Keys keys_;
   std::map<model::InstanceKey, Told> newcomers_;
   Keys left_alone_;
+  Keys held_back_before_;
   Orders orders_;
 };
 
@@ -250,7 +284,8 @@ model::Command full_command(const Context& context, const ObservedNode& node,
                             const Orders& orders) {
   model::Command command;
   for (const auto& [key, order] : node.told) {
-    if (node.held_back.contains(key) && is_left_alone(context, key)) {
+    const bool is_left = node.held_back.contains(key) && is_left_alone(context, key);
+    if (is_left && find_former(context, key, order.what) == nullptr) {
       command.keep.push_back(key);
     } else {
       command.run.push_back(spec_of(context, key, order.what));

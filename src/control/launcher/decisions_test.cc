@@ -152,6 +152,16 @@ TEST_F(Decisions, OfAnUpdateInPlaceAskNobodyElse) {
   EXPECT_EQ(answers_of(decision()), "");
 }
 
+TEST_F(Decisions, OfAnUpdateThatGoesBackTellWhatFailed) {
+  driver.join("n1");
+  driver.agent("n1").broken_versions = {"2"};
+  driver.apply({a_service("web"), a_deployment("d", {a_run("web")})});
+  driver.apply({a_service("web").version("2"), a_deployment("d", {a_run("web").version("2")})});
+  EXPECT_EQ(to_string(decision()),
+            "Updated 2 to 1 on n1/crun, because web/default/0 did not come up in version 2: it is "
+            "broken");
+}
+
 TEST_F(Decisions, KeepThoseThatCameNearestAndCountTheRest) {
   for (int i = 10; i < 22; ++i) driver.join("n" + std::to_string(i));
   driver.join("n30", a_node().cpu(500));

@@ -22,6 +22,10 @@ bool may_run_on(const Context& context, const model::NodeId& node, const model::
 const model::ReportedStatus* run_at_its_place(const Context& context,
                                               const model::InstanceRecord& record);
 
+// Whether its node has been told to run it as decided, by the latest edition of its item. Until
+// then it waits: for room, for its address, or for the copy that must stop first.
+bool is_told(const Context& context, const model::InstanceRecord& record);
+
 // The same, but not before the node has been told of the latest edition of its item and has acted
 // on that: of an older run that looks alike nothing can be learnt.
 const model::ReportedStatus* run_as_told(const Context& context,

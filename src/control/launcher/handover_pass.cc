@@ -69,17 +69,24 @@ const model::ReportedStatus* run_at_its_place(const Context& context,
   return is_this_run ? status : nullptr;
 }
 
+bool is_told(const Context& context, const model::InstanceRecord& record) {
+  const ObservedNode* node = context.find_node(record.place->node);
+  if (node == nullptr) return false;
+  const auto order = node->told.find(record.key);
+  if (order == node->told.end()) return false;
+  const Told& what = order->second.what;
+  const auto edition = context.item_editions.find({record.key.item, record.version});
+  const bool is_latest =
+      edition == context.item_editions.end() || what.item_edition == edition->second;
+  return is_latest && what.version == record.version && what.runtime == record.place->runtime;
+}
+
 const model::ReportedStatus* run_as_told(const Context& context,
                                          const model::InstanceRecord& record) {
   const auto* status = run_at_its_place(context, record);
-  if (status == nullptr) return nullptr;
+  if (status == nullptr || !is_told(context, record)) return nullptr;
   const ObservedNode& node = *context.find_node(record.place->node);
-  const auto order = node.told.find(record.key);
-  if (order == node.told.end() || node.acted < order->second.number) return nullptr;
-  const auto edition = context.item_editions.find({record.key.item, record.version});
-  const bool is_latest =
-      edition == context.item_editions.end() || order->second.what.item_edition == edition->second;
-  return is_latest ? status : nullptr;
+  return node.acted < node.told.at(record.key).number ? nullptr : status;
 }
 
 bool may_run_on(const Context& context, const model::NodeId& id, const model::InstanceKey& key) {
@@ -106,10 +113,11 @@ std::optional<model::Leaving> leaving_after_move(const Context& context,
                                                  const model::InstanceRecord& record,
                                                  const model::Place& target) {
   const model::NodeId& source = record.place->node;
-  // A copy that has not come up yet, or not proven itself, is not worth waiting for; the one it
-  // should replace is.
-  const bool is_settled =
-      is_active_at_its_place(context, record) && copy_that_serves(context, record) == nullptr;
+  // A copy that has not come up yet, or not proven itself, or whose node is gone, is not worth
+  // waiting for; the one it should replace is.
+  const bool is_settled = is_active_at_its_place(context, record) &&
+                          copy_that_serves(context, record) == nullptr &&
+                          !is_given_up(context, source);
   if (record.leaving && record.leaving->place.node != target.node && !is_settled) {
     return record.leaving;
   }

@@ -223,6 +223,33 @@ TEST_F(Moves, AnUpdateThatDoesNotFitWhereItIsMovesWithTheOldVersionAtTheSource) 
   EXPECT_EQ(driver.agent("n1").starts.at(kWeb), 1);
 }
 
+TEST_F(Moves, ATargetWhoseNodeSaysNothingMoreHasProvenNothing) {
+  label("n2");
+  driver.set("n2", kWeb, InstanceState::Active);
+  driver.agent("n2").answers = false;
+  driver.advance(3s);
+  EXPECT_TRUE(driver.commands_to("n1").empty());
+  driver.apply({labels_of("n3", {"here"})});
+  driver.advance(70s);
+  EXPECT_EQ(driver.place_of(kWeb), "n3/crun");
+  EXPECT_TRUE(driver.runs("n1", kWeb)) << "what serves is not stopped for a node that died";
+  EXPECT_EQ(driver.agent("n1").starts.at(kWeb), 1);
+}
+
+TEST_F(Moves, AnUpdateThatFailsElsewhereGoesOnWhereTheOldVersionServes) {
+  driver.apply({labels_of("n2", {"here"})});
+  driver.apply({a_service("db").cpu(900), a_deployment("e", {a_run("db").on("n1")})});
+  driver.apply({a_service("web").version("2").cpu(300),
+                a_deployment("d", {a_run("web").version("2").label("here")})});
+  ASSERT_EQ(driver.place_of(kWeb), "n2/crun");
+  driver.set("n2", kWeb, InstanceState::Failed, {"Crashed", ""});
+  EXPECT_EQ(driver.place_of(kWeb), "n1/crun");
+  EXPECT_EQ(driver.status_of(kWeb), "active(RolledBack)");
+  EXPECT_EQ(driver.agent("n1").starts.at(kWeb), 1);
+  EXPECT_FALSE(driver.runs("n2", kWeb));
+  EXPECT_EQ(driver.agent("n2").starts.at(kWeb), 1) << "the old version is not even tried there";
+}
+
 // --- Stop first --------------------------------------------------------------------------------
 
 class StopFirst : public Moves {

@@ -155,6 +155,7 @@ class PlanCarrier {
   void decide(NoteKind kind, const Placement& placement, std::string text) {
     context_.note(kind, placement.key, text);
     std::string because = why_it_leaves(placement.key, placement.made_room_for);
+    if (because.empty() && kind == NoteKind::Updated) because = why_it_goes_back(placement.key);
     if (because.empty() && kind == NoteKind::Moved && places_everything_anew()) {
       because = "everything was placed anew";
     }
@@ -192,6 +193,13 @@ class PlanCarrier {
     const auto overloaded = relieved_by_.find(key);
     if (overloaded == relieved_by_.end()) return "";
     return overloaded->second.value() + " was overloaded";
+  }
+
+  std::string why_it_goes_back(const model::InstanceKey& key) const {
+    const auto& rollouts = context_.state.durable().rollouts;
+    const auto rollout = rollouts.find({key.item, key.subject});
+    if (rollout == rollouts.end() || !has_failed(rollout->second)) return "";
+    return has_gone_back(rollout->second, key) ? rollout->second.failed->message : "";
   }
 
   // The first word counts, as long as the reason is the same: what the nodes lack changes with

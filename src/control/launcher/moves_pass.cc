@@ -21,16 +21,7 @@ Move& begin(Context& context, const model::InstanceRecord& record) {
   return move;
 }
 
-// What its node has not been told yet, because it waits for room there, cannot be late.
-bool is_told(const Context& context, const model::InstanceRecord& record) {
-  const ObservedNode* node = context.find_node(record.place->node);
-  return node != nullptr && node->told.contains(record.key);
-}
-
-Judgement judge(const Context& context, const model::InstanceRecord& record, Move& move) {
-  if (!is_told(context, record) && move.trial.deadline <= context.now) {
-    move.trial = begin_trial(context, record, nullptr);
-  }
+Judgement judge(Context& context, const model::InstanceRecord& record, Move& move) {
   const auto* status = run_as_told(context, record);
   if (status != nullptr && status->problem.reason == "RuntimeNotReady") {
     return {Progress::Failed, status->problem};
@@ -82,7 +73,7 @@ bool must_come_up_here(const Context& context, const Move& move) {
 // One that has failed is looked at at once if it can be given up, else when it has another chance.
 std::optional<Time> next_look_at(const Context& context, const model::InstanceRecord& record,
                                  const Move& move, const Judgement& judgement) {
-  if (judgement.progress != Progress::Failed) return next_look(context, move.trial);
+  if (judgement.progress != Progress::Failed) return next_look(move.trial);
   if (must_come_up_here(context, move)) return move.trial.deadline;
   if (can_be_given_up(context, record)) return context.now;
   return std::nullopt;

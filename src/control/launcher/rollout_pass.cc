@@ -37,33 +37,47 @@ void end(Context& context, const RequestKey& key) {
   context.rollouts.erase(key);
 }
 
-void begin(Context& context, const RequestKey& key, const std::string& from,
-           const std::string& to) {
+void begin(Context& context, const RequestKey& key, const model::RolloutRecord& rollout) {
   end(context, key);
-  context.state.put(model::RolloutRecord{.item = key.first,
-                                         .subject = key.second,
-                                         .from = from,
-                                         .to = to,
-                                         .allow_partial = context.partial_rollouts.contains(key),
-                                         .failed = {},
-                                         .kept_back = {}});
-  context.note(NoteKind::RolloutBegun, "request/" + key.first.value() + "/" + key.second.value(),
-               fmt::format("version {} to {}", from, to));
+  context.state.put(rollout);
+  context.note(NoteKind::RolloutBegun, name_of(key), in_words(rollout));
 }
 
-// One that is superseded goes back, if it must, to the last version that everything ran.
+// The same version as before: who asks once more may ask for it to keep what works.
+void keep_what_works(Context& context, const model::RolloutRecord& known) {
+  if (known.edited) return;
+  model::RolloutRecord rollout = known;
+  rollout.allow_partial = true;
+  context.state.put(rollout);
+}
+
+// One that is superseded goes back, if it must, to the last version that everything ran. What was
+// to be started anew because of an edit still is, unless it gets another version.
 void follow(Context& context, const RequestKey& key, const std::string& asked) {
   const Durable& durable = context.state.durable();
+  const bool partial = context.partial_rollouts.contains(key);
   const auto known = durable.rollouts.find(key);
-  if (known != durable.rollouts.end() && known->second.to == asked) return;
-  const auto other = other_version(durable, key, asked);
-  if (known == durable.rollouts.end()) {
-    if (other) begin(context, key, *other, asked);
-  } else if (other) {
-    begin(context, key, std::string(known->second.from), asked);
-  } else {
-    end(context, key);
+  const bool is_known = known != durable.rollouts.end();
+  if (is_known && known->second.to == asked) {
+    if (partial) keep_what_works(context, known->second);
+    return;
   }
+  const auto other = other_version(durable, key, asked);
+  if (!is_known && !other) return;
+  model::RolloutRecord rollout{.item = key.first,
+                               .subject = key.second,
+                               .from = other.value_or(asked),
+                               .to = asked,
+                               .allow_partial = partial && other,
+                               .failed = {},
+                               .kept_back = {},
+                               .edited = !other};
+  if (is_known) {
+    rollout.outdated = known->second.outdated;
+    if (other) rollout.from = known->second.from;
+  }
+  if (!other && rollout.outdated.empty()) return end(context, key);
+  begin(context, key, rollout);
 }
 
 void follow_documents(Context& context) {
@@ -106,7 +120,7 @@ class Look {
     rollout_.look_again = false;
     give_turns();
     rollout_.at_rest = coming_ == 0 && watched_ == 0 && old_.empty();
-    rollout_.wake = wake_at();
+    rollout_.wake = next_look(rollout_);
     if (rollout_.at_rest && away_ == 0 && record_.kept_back.empty()) finish();
     return false;
   }
@@ -116,14 +130,22 @@ class Look {
 
   std::optional<Culprit> look_at_instances() {
     for (const model::InstanceRecord* record : records_of(context_.state.durable(), key_)) {
-      if (!record->place || record_.kept_back.contains(record->key.index)) continue;
-      if (record->preinstalled) continue;
+      if (!record->place || record->preinstalled || is_done(*record)) continue;
       placed_.insert(record->key);
       const Stage stage = stage_of(*record);
       count(record->key, stage);
       if (problem_) return Culprit{record->key, *problem_};
     }
     return std::nullopt;
+  }
+
+  // What goes back is up to the plan. But where everything does, it is waited for before the next
+  // one is restarted.
+  bool is_done(const model::InstanceRecord& record) const {
+    if (!has_gone_back(record_, record.key)) return false;
+    if (record.version != record_.from) return true;
+    if (record_.outdated.contains(record.key.index)) return record_.halted.has_value();
+    return !is_over(record_);
   }
 
   void count(const model::InstanceKey& key, Stage stage) {
@@ -141,17 +163,26 @@ class Look {
     const ObservedNode* node = context_.find_node(record.place->node);
     const bool away =
         node == nullptr || !node->reachable() || node->info.state == model::NodeState::Error;
-    if (record.version != record_.to) return away ? Stage::Away : Stage::Old;
+    const bool is_old = record.version != goal_of(record_, record.key);
+    if (is_old || awaits_restart(context_, record)) return away ? Stage::Away : Stage::Old;
     if (record_.proven.contains(record.key.index)) return Stage::Proven;
-    if (awaits_restart(context_, record)) return away ? Stage::Away : Stage::Old;
-    return away ? Stage::Away : judge(record);
+    if (away) return Stage::Away;
+    const bool goes_back = is_over(record_) && !record_.outdated.contains(record.key.index);
+    return goes_back ? stage_of_one_that_goes_back(record) : judge(record);
+  }
+
+  // It need not prove anything: there is nothing else that it could do.
+  Stage stage_of_one_that_goes_back(const model::InstanceRecord& record) const {
+    const auto* status = run_as_told(context_, record);
+    const bool comes = status == nullptr || status->state == model::InstanceState::Activating;
+    return comes ? Stage::Coming : Stage::Proven;
   }
 
   Stage judge(const model::InstanceRecord& record) {
-    const auto* status =
-        record_.edited ? run_as_told(context_, record) : run_at_its_place(context_, record);
+    const auto* status = run_as_told(context_, record);
+    const auto* before = run_at_its_place(context_, record);
     const auto trial =
-        rollout_.trials.try_emplace(record.key, begin_trial(context_, record, status)).first;
+        rollout_.trials.try_emplace(record.key, begin_trial(context_, record, before)).first;
     Judgement judgement = control::judge(context_, record, status, trial->second);
     if (judgement.progress == Progress::Proven) return prove(record);
     if (judgement.progress == Progress::Failed) problem_ = std::move(judgement.problem);
@@ -160,7 +191,9 @@ class Look {
 
   Stage prove(const model::InstanceRecord& record) {
     rollout_.trials.erase(record.key);
-    record_.proven.insert(record.key.index);
+    rollout_.restarted.erase(record.key);
+    record_.outdated.erase(record.key.index);
+    if (!has_gone_back(record_, record.key)) record_.proven.insert(record.key.index);
     context_.state.put(record_);
     if (record.paused) context_.mark(record);
     return Stage::Proven;
@@ -175,8 +208,9 @@ class Look {
     for (const model::InstanceKey& key : old_) {
       if (coming_ >= context_.config.rollout_at_once) return;
       ++coming_;
-      if (record_.edited) {
-        restart(key);
+      const model::InstanceRecord& record = *context_.state.find_instance(key);
+      if (record.version == goal_of(record_, key)) {
+        restart(record);
       } else {
         rollout_.turns.insert(key);
         context_.dirty.plan = true;
@@ -185,26 +219,18 @@ class Look {
   }
 
   // Where it is, and in the same version: that needs no plan.
-  void restart(const model::InstanceKey& key) {
-    rollout_.restarted.insert(key);
+  void restart(const model::InstanceRecord& record) {
+    rollout_.restarted.insert(record.key);
     rollout_.look_again = true;  // its trial begins
-    context_.mark(*context_.state.find_instance(key));
-  }
-
-  Time wake_at() const {
-    Time wake = kNever;
-    for (const auto& [key, trial] : rollout_.trials) {
-      wake = std::min(wake, next_look(context_, trial));
-    }
-    return wake;
+    context_.mark(record);
   }
 
   void finish() {
-    context_.note(NoteKind::RolloutDone,
-                  "request/" + key_.first.value() + "/" + key_.second.value(),
-                  "version " + record_.to);
+    context_.note(NoteKind::RolloutDone, name_of(key_),
+                  "version " + (is_over(record_) ? record_.from : record_.to));
     const RequestKey key = key_;
-    end(context_, key);
+    const bool stays_on_record = record_.failed.has_value();
+    stays_on_record ? void(context_.rollouts.erase(key)) : end(context_, key);
   }
 
   Context& context_;
@@ -234,7 +260,7 @@ void take_turns(Context& context) {
   if (context.dirty.plan) follow_documents(context);
   std::vector<RequestKey> due;
   for (const auto& [key, record] : context.state.durable().rollouts) {
-    if (!is_over(record) && is_dirty(context, key)) due.push_back(key);
+    if (is_under_way(record) && is_dirty(context, key)) due.push_back(key);
   }
   for (const RequestKey& key : due) {
     while (Look(context, key).take()) {

@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include "control/testing.h"
+#include "model/override.h"
 
 namespace berth::control {
 namespace {
@@ -303,6 +304,39 @@ TEST_F(Edits, StopAtTheFirstFailureAndTheOthersKeepRunningWhatTheyHave) {
   EXPECT_EQ(agent().variables.at(web(2)).at("COLOUR"), "green");
 }
 
+TEST_F(Edits, ThatFailedLeaveTheOthersToBePausedAndToGetOtherVariables) {
+  agent().starts_slowly = true;
+  edit("blue");
+  driver.set("n1", web(0), InstanceState::Failed, {"Crashed", "no such colour"});
+  agent().starts_slowly = false;
+  driver.pause(web(1));
+  EXPECT_EQ(driver.status_of(web(1)), "paused(NotRestarted)");
+  driver.connect("n1");
+  EXPECT_EQ(driver.status_of(web(1)), "paused(NotRestarted)");
+  driver.pause(web(1), model::Pausing::Running);
+  EXPECT_EQ(driver.status_of(web(1)), "active(NotRestarted)");
+  EXPECT_EQ(starts(), "211");
+  model::EnvEntry entry;
+  entry.index = 2;
+  entry.variables = {{"LEVEL", "debug", {}}};
+  driver.apply({model::EnvOverride{"debug", {entry}}});
+  EXPECT_EQ(starts(), "212");
+  EXPECT_EQ(agent().variables.at(web(2)), (std::map<std::string, std::string>{{"LEVEL", "debug"}}));
+}
+
+TEST_F(Edits, OfWhichNobodyKnowsWhatWasBeforeLeaveNothingToBePaused) {
+  agent().starts_slowly = true;
+  edit("blue");
+  driver.set("n1", web(0), InstanceState::Failed, {"Crashed", "no such colour"});
+  driver.restart();
+  driver.connect("n1");
+  const auto refused = driver.reply_to<Error>(driver.pause(web(1)));
+  ASSERT_TRUE(refused);
+  EXPECT_EQ(refused->message,
+            "web/default/1 runs what its item said before it was edited, which is not known any "
+            "more: correct the item first");
+}
+
 TEST_F(Edits, GoOnAfterARestartOfTheController) {
   agent().starts_slowly = true;
   edit("blue");
@@ -322,6 +356,213 @@ TEST_F(Edits, RestartNobodyIfOnlyTheHealthCheckChanges) {
   driver.apply({item});
   EXPECT_EQ(starts(), "111");
   EXPECT_TRUE(driver.durable().rollouts.empty());
+}
+
+TEST_F(Edits, OfTheVersionThatWasGoneBackToRestartOneInstanceAfterTheOtherToo) {
+  agent().broken_versions = {"2"};
+  update();
+  ASSERT_EQ(versions(), "111");
+  const std::string before = starts();
+  ASSERT_EQ(before, "311") << "the first went to version 2 and back";
+  agent().starts_slowly = true;
+  const CallId call = edit("blue");
+  EXPECT_EQ(starts(), "411");
+  driver.set("n1", web(0), InstanceState::Failed, {"Crashed", "no such colour"});
+  EXPECT_EQ(starts(), "411");
+  EXPECT_EQ(driver.status_of(web(0)), "failed(Crashed)");
+  EXPECT_EQ(driver.status_of(web(1)), "active(NotRestarted)");
+  ASSERT_TRUE(finished(call));
+  ASSERT_EQ(finished(call)->rolled_back.size(), 1u);
+  EXPECT_EQ(finished(call)->rolled_back[0].to, "1");
+  EXPECT_EQ(finished(call)->rolled_back[0].failed->message,
+            "web/default/0 did not come up in version 1 as edited: no such colour");
+}
+
+TEST_F(Edits, OfTheVersionThatWasGoneBackToAreCorrectedLikeOthers) {
+  agent().broken_versions = {"2"};
+  update();
+  agent().starts_slowly = true;
+  edit("blue");
+  driver.set("n1", web(0), InstanceState::Failed, {"Crashed", "no such colour"});
+  driver.restart();
+  driver.connect("n1");
+  EXPECT_EQ(starts(), "411") << "a restart of the controller restarts nobody";
+  EXPECT_EQ(driver.status_of(web(2)), "active(NotRestarted)");
+  agent().starts_slowly = false;
+  edit("green");
+  driver.advance(2s);
+  EXPECT_EQ(starts(), "522");
+  EXPECT_EQ(driver.status_of(web(2)), "active(RolledBack)") << "version 2 is still asked for";
+  EXPECT_EQ(agent().variables.at(web(2)).at("COLOUR"), "green");
+}
+
+TEST_F(Edits, TogetherWithANewVersionRestartNobodyBeforeItsTurnToBeUpdated) {
+  agent().starts_slowly = true;
+  driver.apply({a_service("web").env("COLOUR", "blue"), a_service("web").version("2"),
+                a_deployment("d", {a_run("web").times(3).version("2")})});
+  EXPECT_EQ(versions(), "211");
+  EXPECT_EQ(starts(), "211");
+  driver.set("n1", web(0), InstanceState::Active);
+  EXPECT_EQ(starts(), "221");
+  driver.restart();
+  driver.connect("n1");
+  EXPECT_EQ(starts(), "221");
+  agent().starts_slowly = false;
+  driver.set("n1", web(1), InstanceState::Active);
+  driver.advance(4s);
+  EXPECT_EQ(starts(), "222");
+  EXPECT_EQ(versions(), "222");
+  EXPECT_TRUE(driver.durable().rollouts.empty());
+}
+
+TEST_F(Edits, TogetherWithANewVersionThatFailsRestartTheOthersOneAfterTheOther) {
+  agent().starts_slowly = true;
+  driver.apply({a_service("web").env("COLOUR", "blue"), a_service("web").version("2"),
+                a_deployment("d", {a_run("web").times(3).version("2")})});
+  driver.set("n1", web(0), InstanceState::Failed, {"Crashed", ""});
+  EXPECT_EQ(versions(), "111");
+  EXPECT_EQ(starts(), "311") << "the others wait until it is back";
+  driver.set("n1", web(0), InstanceState::Active);
+  EXPECT_EQ(starts(), "321");
+  driver.set("n1", web(1), InstanceState::Active);
+  EXPECT_EQ(starts(), "322");
+  agent().starts_slowly = false;
+  driver.set("n1", web(2), InstanceState::Active);
+  driver.advance(2s);
+  EXPECT_EQ(driver.status_of(web(2)), "active(RolledBack)");
+  EXPECT_EQ(agent().variables.at(web(2)).at("COLOUR"), "blue");
+}
+
+TEST_F(Edits, OfTheNewVersionRestartOneInstanceAfterTheOtherWhileANodeIsAwaited) {
+  driver.join("n2");
+  driver.apply({a_service("web").cpu(300), a_deployment("d", {a_run("web").times(4)})});
+  driver.disconnect("n2");
+  driver.advance(3s);
+  driver.apply({a_service("web").version("2").cpu(300),
+                a_deployment("d", {a_run("web").times(4).version("2")})});
+  driver.advance(3s);
+  ASSERT_EQ(versions(), "222");
+  const std::string before = starts();
+  agent().starts_slowly = true;
+  driver.apply({a_service("web").version("2").cpu(300).env("COLOUR", "blue")});
+  EXPECT_EQ(agent().statuses.at(web(0)).state, InstanceState::Activating);
+  EXPECT_EQ(agent().statuses.at(web(1)).state, InstanceState::Active);
+  EXPECT_EQ(agent().statuses.at(web(2)).state, InstanceState::Active);
+}
+
+TEST_F(Edits, ThatFailedAreNotTriedOnEverybodyAtOnceWhenSomebodyAsksAgain) {
+  agent().starts_slowly = true;
+  edit("blue");
+  driver.set("n1", web(0), InstanceState::Failed, {"Crashed", "no such colour"});
+  const CallId call = driver.apply({a_deployment("d", {a_run("web").times(3)})});
+  EXPECT_EQ(starts(), "211");
+  ASSERT_TRUE(finished(call));
+  EXPECT_EQ(finished(call)->rolled_back.size(), 1u);
+  driver.set("n1", web(0), InstanceState::Active);
+  driver.apply({a_deployment("d", {a_run("web").times(3)})});
+  EXPECT_EQ(starts(), "221") << "it has come up in the meantime";
+}
+
+TEST_F(Edits, OfAVersionThatWorksHereAndThereUpdateTheOthersToo) {
+  agent().starts_slowly = true;
+  update(true);
+  driver.set("n1", web(0), InstanceState::Active);
+  agent().starts_slowly = false;
+  driver.set("n1", web(1), InstanceState::Failed, {"Unhealthy", "no answer"});
+  driver.advance(2s);
+  ASSERT_EQ(versions(), "212");
+  driver.apply({a_service("web").version("2").env("mode", "well")});
+  driver.advance(2s);
+  EXPECT_EQ(versions(), "222");
+  EXPECT_TRUE(driver.durable().rollouts.empty());
+}
+
+TEST_F(Edits, OfTheOldVersionRestartThoseThatWereKeptBack) {
+  agent().starts_slowly = true;
+  update(true);
+  driver.set("n1", web(0), InstanceState::Active);
+  agent().starts_slowly = false;
+  driver.set("n1", web(1), InstanceState::Failed, {"Unhealthy", "no answer"});
+  driver.advance(2s);
+  const std::string before = starts();
+  ASSERT_EQ(before, "232");
+  edit("blue");
+  driver.advance(2s);
+  EXPECT_EQ(starts(), "242");
+  EXPECT_EQ(driver.status_of(web(1)), "active(RolledBack)");
+}
+
+TEST_F(Rollouts, MayBeAskedToKeepWhatWorksWhileTheyAreUnderWay) {
+  agent().starts_slowly = true;
+  update();
+  update(true);
+  driver.set("n1", web(0), InstanceState::Active);
+  agent().starts_slowly = false;
+  driver.set("n1", web(1), InstanceState::Failed, {"Unhealthy", "no answer"});
+  EXPECT_EQ(versions(), "212");
+}
+
+TEST_F(Rollouts, AreNotProvenByANodeThatSaysNothingMore) {
+  update();
+  ASSERT_EQ(versions(), "222");
+  agent().answers = false;
+  driver.advance(3s);
+  EXPECT_FALSE(driver.durable().rollouts.empty());
+  EXPECT_TRUE(driver.durable().rollouts.begin()->second.proven.empty());
+  driver.advance(10s);
+  agent().answers = true;
+  driver.connect("n1");
+  EXPECT_FALSE(driver.durable().rollouts.empty()) << "the watch begins anew";
+  driver.advance(4s);
+  EXPECT_TRUE(driver.durable().rollouts.empty());
+}
+
+// Two nodes; the third instance is on the second.
+class RolloutsOnTwoNodes : public Rollouts {
+ protected:
+  RolloutsOnTwoNodes() {
+    driver.join("n2");
+    driver.apply({a_service("db"), a_deployment("e", {a_run("db").times(2).on("n2")})});
+  }
+  static model::InstanceKey db(std::uint32_t index) { return key_of("db", index); }
+  FakeAgent& other() { return driver.agent("n2"); }
+};
+
+TEST_F(RolloutsOnTwoNodes, AnOldFailureThatANodeComesBackWithIsNotOneOfTheCorrectedItem) {
+  other().starts_slowly = true;
+  driver.apply({a_service("db").version("2"),
+                a_deployment("e", {a_run("db").times(2).version("2").on("n2")})});
+  driver.disconnect("n2");
+  driver.advance(3s);
+  other().set(db(0), InstanceState::Failed, {"Crashed", "an old story"});
+  driver.apply({a_service("db").version("2").env("mode", "well")});
+  other().starts_slowly = false;
+  driver.connect("n2");
+  driver.advance(4s);
+  EXPECT_EQ(other().statuses.at(db(0)).version, "2");
+  EXPECT_EQ(other().statuses.at(db(1)).version, "2");
+  EXPECT_EQ(driver.status_of(db(0)), "active");
+  EXPECT_TRUE(driver.durable().rollouts.empty());
+}
+
+TEST_F(RolloutsOnTwoNodes, WhatWaitsForRoomIsNotLate) {
+  driver.apply({a_service("big").cpu(600), a_deployment("f", {a_run("big").on("n2")})});
+  other().stops_slowly = true;
+  driver.apply({a_service("db").version("2").cpu(500), a_deployment("f", {}),
+                a_deployment("e", {a_run("db").version("2").on("n2")})});
+  ASSERT_EQ(driver.record(db(0)).version, "2");
+  ASSERT_EQ(other().statuses.at(db(0)).version, "1") << "there is no room beside what stops";
+  driver.advance(10min);
+  EXPECT_FALSE(driver.durable().rollouts.begin()->second.failed);
+  other().stops_slowly = false;
+  other().drop(key_of("big"));
+  other().starts_slowly = true;
+  driver.report_changes("n2");
+  EXPECT_EQ(other().statuses.at(db(0)).version, "2");
+  driver.advance(299s);
+  EXPECT_FALSE(driver.durable().rollouts.begin()->second.failed);
+  driver.advance(2s);
+  EXPECT_TRUE(driver.durable().rollouts.begin()->second.failed) << "its time began with the start";
 }
 
 TEST_F(Rollouts, TheOldVersionCannotBeDeletedWhileItMayBeNeeded) {

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "control/launcher/handover.h"
+
 namespace berth::control {
 namespace {
 
@@ -16,11 +18,39 @@ bool has_turn(const Context& context, const RequestKey& key, const model::Instan
   return rollout != context.rollouts.end() && rollout->second.turns.contains(instance);
 }
 
-// The document before the edit is not kept, so nothing can go back to it.
+// Whether the instance is only started anew because of an edit: it has nothing to go back to,
+// because the document before is not kept.
+bool is_only_restarted(const model::RolloutRecord& rollout, const model::InstanceKey& key) {
+  return rollout.edited || has_gone_back(rollout, key);
+}
+
 std::string what_follows(const model::RolloutRecord& rollout) {
-  if (rollout.edited) return "those that have not been restarted keep running what they have";
   return fmt::format("{} goes back to version {}",
                      rollout.allow_partial ? "it" : "the whole request", rollout.from);
+}
+
+constexpr const char* kOthersStay =
+    "those that have not been restarted keep running what they have";
+
+// Those that had their turn do not wait for it any more, however it went.
+void forget_restarted(const Context& context, model::RolloutRecord& rollout,
+                      const model::InstanceKey& culprit) {
+  rollout.outdated.erase(culprit.index);
+  const auto under_way = context.rollouts.find({rollout.item, rollout.subject});
+  if (under_way == context.rollouts.end()) return;
+  for (const model::InstanceKey& key : under_way->second.restarted) {
+    rollout.outdated.erase(key.index);
+  }
+}
+
+std::set<std::uint32_t> indices_running(const Durable& durable, const RequestKey& key,
+                                        const std::string& version) {
+  std::set<std::uint32_t> indices;
+  for (const model::InstanceRecord* record : records_of(durable, key)) {
+    const bool runs = record->place && !record->preinstalled && record->version == version;
+    if (runs) indices.insert(record->key.index);
+  }
+  return indices;
 }
 
 }  // namespace
@@ -60,31 +90,56 @@ bool is_over(const model::RolloutRecord& rollout) {
   return rollout.failed && !rollout.allow_partial;
 }
 
-const model::Problem* rolled_back_because(const Context& context, const model::InstanceKey& key) {
+std::string name_of(const RequestKey& key) {
+  return "request/" + key.first.value() + "/" + key.second.value();
+}
+
+std::string in_words(const model::RolloutRecord& rollout) {
+  if (rollout.edited) return fmt::format("version {} as edited", rollout.to);
+  return fmt::format("version {} to {}", rollout.from, rollout.to);
+}
+
+bool is_under_way(const model::RolloutRecord& rollout) {
+  if (!is_over(rollout)) return true;
+  return !rollout.edited && !rollout.halted && !rollout.outdated.empty();
+}
+
+const std::string& goal_of(const model::RolloutRecord& rollout, const model::InstanceKey& key) {
+  return has_gone_back(rollout, key) ? rollout.from : rollout.to;
+}
+
+std::optional<model::Problem> why_it_is_behind(const Context& context,
+                                               const model::InstanceRecord& record) {
   const auto& rollouts = context.state.durable().rollouts;
-  if (rollouts.empty()) return nullptr;
-  const auto rollout = rollouts.find({key.item, key.subject});
-  if (rollout == rollouts.end() || !has_failed(rollout->second)) return nullptr;
-  if (!has_gone_back(rollout->second, key)) return nullptr;
-  if (rollout->second.edited && rollout->second.proven.contains(key.index)) return nullptr;
-  return &*rollout->second.failed;
+  if (rollouts.empty()) return std::nullopt;
+  const auto found = rollouts.find({record.key.item, record.key.subject});
+  if (found == rollouts.end()) return std::nullopt;
+  const model::RolloutRecord& rollout = found->second;
+  const auto& halted = rollout.edited ? rollout.failed : rollout.halted;
+  const bool is_outdated =
+      rollout.outdated.contains(record.key.index) && run_as_told(context, record) == nullptr;
+  if (halted && is_outdated) return model::Problem{"NotRestarted", halted->message};
+  if (rollout.edited || !has_failed(rollout)) return std::nullopt;
+  if (!has_gone_back(rollout, record.key)) return std::nullopt;
+  return model::Problem{"RolledBack", rollout.failed->message};
 }
 
 bool is_at_rest(const Context& context, const RequestKey& key) {
   const auto& records = context.state.durable().rollouts;
   const auto record = records.find(key);
-  if (record == records.end() || is_over(record->second)) return true;
+  if (record == records.end() || !is_under_way(record->second)) return true;
   const auto rollout = context.rollouts.find(key);
   return rollout != context.rollouts.end() && rollout->second.at_rest;
 }
 
 bool is_on_trial(const Context& context, const model::InstanceRecord& record) {
-  const RequestKey key{record.key.item, record.key.subject};
   const auto& records = context.state.durable().rollouts;
-  const auto rollout = records.find(key);
-  if (rollout == records.end() || is_over(rollout->second)) return false;
-  if (record.version != rollout->second.to) return false;
-  return !rollout->second.proven.contains(record.key.index);
+  const auto rollout = records.find({record.key.item, record.key.subject});
+  if (rollout == records.end() || !is_under_way(rollout->second)) return false;
+  if (record.version != goal_of(rollout->second, record.key)) return false;
+  return has_gone_back(rollout->second, record.key)
+             ? rollout->second.outdated.contains(record.key.index) && !rollout->second.halted
+             : !rollout->second.proven.contains(record.key.index);
 }
 
 bool awaits_restart(const Context& context, const model::InstanceRecord& record) {
@@ -92,9 +147,8 @@ bool awaits_restart(const Context& context, const model::InstanceRecord& record)
   const auto& records = context.state.durable().rollouts;
   if (records.empty()) return false;
   const auto rollout = records.find(key);
-  if (rollout == records.end() || !rollout->second.edited) return false;
-  if (record.version != rollout->second.to) return false;
-  if (rollout->second.proven.contains(record.key.index)) return false;
+  if (rollout == records.end() || !rollout->second.outdated.contains(record.key.index))
+    return false;
   const auto under_way = context.rollouts.find(key);
   return under_way == context.rollouts.end() || !under_way->second.restarted.contains(record.key);
 }
@@ -110,28 +164,36 @@ std::set<RequestKey> requests_running(const Durable& durable, const model::ItemK
   return keys;
 }
 
-bool begin_restarts(Context& context, const RequestKey& key, const std::string& version) {
+void begin_restarts(Context& context, const RequestKey& key, const std::string& version) {
   const auto& rollouts = context.state.durable().rollouts;
   const auto known = rollouts.find(key);
-  if (known != rollouts.end() && !known->second.edited) {
-    model::RolloutRecord rollout = known->second;
-    if (rollout.to == version) rollout.proven.clear();
-    context.state.put(rollout);
-    return false;
+  model::RolloutRecord rollout{.item = key.first,
+                               .subject = key.second,
+                               .from = version,
+                               .to = version,
+                               .allow_partial = false,
+                               .failed = {},
+                               .kept_back = {},
+                               .edited = true};
+  if (known != rollouts.end() && !known->second.edited) rollout = known->second;
+  for (const std::uint32_t index : indices_running(context.state.durable(), key, version)) {
+    rollout.outdated.insert(index);
+    if (version == rollout.to) rollout.proven.erase(index);
   }
-  context.rollouts.erase(key);
-  context.state.put(model::RolloutRecord{.item = key.first,
-                                         .subject = key.second,
-                                         .from = version,
-                                         .to = version,
-                                         .allow_partial = false,
-                                         .failed = {},
-                                         .kept_back = {},
-                                         .proven = {},
-                                         .edited = true});
-  context.note(NoteKind::RolloutBegun, "request/" + key.first.value() + "/" + key.second.value(),
-               fmt::format("version {} as edited", version));
-  return true;
+  rollout.halted.reset();
+  context.state.put(rollout);
+  context.rollouts.erase(key);  // what is on trial is something else now
+  mark_all(context, key);
+  context.note(NoteKind::RolloutBegun, name_of(key), fmt::format("version {} as edited", version));
+}
+
+void forget_outdated(Context& context, const model::InstanceKey& instance) {
+  const auto& rollouts = context.state.durable().rollouts;
+  const auto known = rollouts.find({instance.item, instance.subject});
+  if (known == rollouts.end() || !known->second.outdated.contains(instance.index)) return;
+  model::RolloutRecord rollout = known->second;
+  rollout.outdated.erase(instance.index);
+  context.state.put(rollout);
 }
 
 placement::Versions versions_of(const Context& context, const model::RolloutRecord& rollout) {
@@ -157,30 +219,44 @@ void look_at_rollout_again(Context& context, const model::InstanceKey& instance)
 void give_up(Context& context, const RequestKey& key, const model::InstanceKey& instance,
              const model::Problem& problem) {
   model::RolloutRecord rollout = context.state.durable().rollouts.at(key);
-  rollout.failed = {
-      problem.reason,
-      fmt::format("{} did not come up in version {}{}: {}", model::to_string(instance), rollout.to,
-                  rollout.edited ? " as edited" : "",
-                  problem.message.empty() ? problem.reason : problem.message)};
-  if (rollout.allow_partial) rollout.kept_back.insert(instance.index);
+  const bool is_edit = is_only_restarted(rollout, instance);
+  const std::string message =
+      fmt::format("{} did not come up in version {}{}: {}", model::to_string(instance),
+                  goal_of(rollout, instance), is_edit ? " as edited" : "",
+                  problem.message.empty() ? problem.reason : problem.message);
+  if (has_gone_back(rollout, instance)) {
+    rollout.halted = {problem.reason, message};
+  } else {
+    rollout.failed = {problem.reason, message};
+    if (rollout.allow_partial) rollout.kept_back.insert(instance.index);
+  }
+  forget_restarted(context, rollout, instance);
   context.state.put(rollout);
   Rollout& under_way = context.rollouts[key];
   under_way.trials.erase(instance);
   under_way.turns.erase(instance);
-  under_way.look_again = true;
-  if (is_over(rollout)) context.rollouts.erase(key);
+  if (is_over(rollout)) under_way = {};
+  under_way.look_again = is_under_way(rollout);
+  if (!is_under_way(rollout)) context.rollouts.erase(key);
   context.note(NoteKind::RolloutFailed, instance,
-               fmt::format("{}; {}", rollout.failed->message, what_follows(rollout)));
+               fmt::format("{}; {}", message, is_edit ? kOthersStay : what_follows(rollout)));
   context.dirty.plan = true;
   mark_all(context, key);
 }
 
 void try_again(Context& context, const RequestKey& key) {
   const auto& rollouts = context.state.durable().rollouts;
-  const auto rollout = rollouts.find(key);
-  if (rollout == rollouts.end() || !rollout->second.failed) return;
-  context.state.erase_rollout(key);
+  const auto known = rollouts.find(key);
+  if (known == rollouts.end() || !known->second.failed) return;
+  model::RolloutRecord rollout = known->second;
+  rollout.allow_partial = context.partial_rollouts.contains(key);
+  rollout.failed.reset();
+  rollout.kept_back.clear();
+  rollout.proven.clear();
+  rollout.halted.reset();
+  context.state.put(rollout);
   context.rollouts.erase(key);
+  context.note(NoteKind::RolloutBegun, name_of(key), in_words(rollout));
   context.dirty.plan = true;
   mark_all(context, key);
 }

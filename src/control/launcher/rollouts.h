@@ -21,11 +21,25 @@ bool has_gone_back(const model::RolloutRecord& rollout, const model::InstanceKey
 // version that this came from has not.
 bool has_failed(const model::RolloutRecord& rollout);
 
-// Whether everything has gone back, so that there is nothing left to do.
+// Whether everything has gone back, so that the new version is done with.
 bool is_over(const model::RolloutRecord& rollout);
 
-// Why the instance runs an older version than what is asked for; nullptr: it does not, or not yet.
-const model::Problem* rolled_back_because(const Context& context, const model::InstanceKey& key);
+// The version that the instance has when nothing is left to do for it.
+const std::string& goal_of(const model::RolloutRecord& rollout, const model::InstanceKey& key);
+
+// "request/web/default".
+std::string name_of(const RequestKey& key);
+
+// "version 1 to 2".
+std::string in_words(const model::RolloutRecord& rollout);
+
+// Whether there is something left to do: to update, to start anew, or to watch.
+bool is_under_way(const model::RolloutRecord& rollout);
+
+// The problem of an instance that runs something older than what is asked for, and will not be
+// updated by itself; nullopt: it has none.
+std::optional<model::Problem> why_it_is_behind(const Context& context,
+                                               const model::InstanceRecord& record);
 
 // Whether nothing more happens by itself: it is done, has failed, or waits for nodes that are away.
 bool is_at_rest(const Context& context, const RequestKey& key);
@@ -41,9 +55,12 @@ bool awaits_restart(const Context& context, const model::InstanceRecord& record)
 // The requests of which something runs by the item.
 std::set<RequestKey> requests_running(const Durable& durable, const model::ItemKey& item);
 
-// The item of the request was edited under the version that it asks for. Not while the request goes
-// from one version to another: then what runs follows at once.
-bool begin_restarts(Context& context, const RequestKey& key, const std::string& version);
+// The document of a version that the request runs was edited: what runs is started anew, one after
+// the other; what waits for another version anyway keeps what it has until then.
+void begin_restarts(Context& context, const RequestKey& key, const std::string& version);
+
+// Starts with another version from here on, whatever it ran before.
+void forget_outdated(Context& context, const model::InstanceKey& instance);
 
 // Which version each instance of the request has now.
 placement::Versions versions_of(const Context& context, const model::RolloutRecord& rollout);

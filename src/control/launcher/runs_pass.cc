@@ -59,6 +59,14 @@ Incomplete incomplete_of(const Context& context, const model::RolloutRecord& rol
   return incomplete;
 }
 
+// Of one that has failed before: what is told is that the edit of the old version has failed too.
+model::RolloutRecord without_the_version(model::RolloutRecord rollout) {
+  rollout.to = rollout.from;
+  rollout.failed = std::exchange(rollout.halted, std::nullopt);
+  rollout.edited = true;
+  return rollout;
+}
+
 Finished finish(const Context& context, const PendingRun& run) {
   Finished finished{
       .timed_out = !run.superseded && !is_finished(run), .statuses = {}, .rolled_back = {}};
@@ -67,7 +75,9 @@ Finished finish(const Context& context, const PendingRun& run) {
     const auto& rollouts = context.state.durable().rollouts;
     const auto rollout = rollouts.find(key);
     if (rollout == rollouts.end() || rollout->second.to != version) continue;
-    if (has_failed(rollout->second)) {
+    if (rollout->second.halted) {
+      finished.rolled_back.push_back(without_the_version(rollout->second));
+    } else if (has_failed(rollout->second)) {
       finished.rolled_back.push_back(rollout->second);
     } else {
       Incomplete incomplete = incomplete_of(context, rollout->second);

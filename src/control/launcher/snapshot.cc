@@ -49,11 +49,24 @@ model::Usage measured(const Context& context, const model::NodeId& id,
   return status == node->reported.end() ? model::Usage{} : status->second.usage;
 }
 
-// What has failed to move is still where it serves.
+// Whether it goes back to the version that still serves at the place that it was about to leave.
+bool goes_back_to_source(const Context& context, const placement::Snapshot& snapshot,
+                         const model::InstanceRecord& record) {
+  if (!record.leaving || record.leaving->version == record.version) return false;
+  const auto planned = snapshot.versions.find({record.key.item, record.key.subject});
+  if (planned == snapshot.versions.end()) return false;
+  const auto own = planned->second.of.find(record.key.index);
+  const std::string& version =
+      own == planned->second.of.end() ? planned->second.whole : own->second;
+  return version == record.leaving->version && copy_that_serves(context, record) != nullptr;
+}
+
+// What has failed to move, or goes back, is still where it serves.
 std::optional<placement::Present> present_of(const Context& context,
+                                             const placement::Snapshot& snapshot,
                                              const model::InstanceRecord& record) {
   if (!record.place) return std::nullopt;
-  if (has_failed_to_move(context, record)) {
+  if (has_failed_to_move(context, record) || goes_back_to_source(context, snapshot, record)) {
     const model::Leaving& source = *record.leaving;
     return placement::Present{source.place, source.version,
                               measured(context, source.place.node, record.key)};
@@ -140,7 +153,7 @@ placement::Snapshot snapshot_of(const Context& context) {
     if (!concerns_plan(record, asked)) continue;
     if (record.preinstalled) snapshot.bound.emplace(key, *record.place);
     if (const auto home = home_of(durable, record)) snapshot.homes.emplace(key, *home);
-    if (const auto present = present_of(context, record)) {
+    if (const auto present = present_of(context, snapshot, record)) {
       snapshot.present.emplace_hint(snapshot.present.end(), key, *present);
     }
   }

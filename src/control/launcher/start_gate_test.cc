@@ -32,7 +32,7 @@ TEST_F(Gate, AStartWaitsForTheRoomThatAnotherIsLeaving) {
                 a_deployment("d", {a_run("b").label("right"), a_run("c").label("left")})});
   EXPECT_EQ(driver.place_of(key_of("c")), "n1/crun");
   EXPECT_FALSE(driver.runs("n1", key_of("c")));
-  EXPECT_EQ(driver.status_of(key_of("c")), "activating");
+  EXPECT_EQ(driver.status_of(key_of("c")), "activating(WaitingForRoom)");
 
   driver.agent("n1").drop(kA);
   driver.report_changes("n1");

@@ -44,9 +44,10 @@ bool is_unverified(const ObservedNode& node, const model::Place& place) {
          (node.reachable() && !node.readiness.is_ready(place.runtime));
 }
 
-// Because its item was edited; else its version changes.
-bool is_being_restarted(const Context& context, const model::InstanceKey& key) {
-  return context.state.durable().rollouts.at({key.item, key.subject}).edited;
+// Its node is not told of it before.
+bool waits_for_room(const Context& context, const ObservedNode& node,
+                    const model::InstanceRecord& record) {
+  return node.held_back.contains(record.key) && !awaits_restart(context, record);
 }
 
 model::InstanceStatus placed_status(const Context& context, const model::InstanceRecord& record,
@@ -65,13 +66,17 @@ model::InstanceStatus placed_status(const Context& context, const model::Instanc
   }
   status.unverified = is_unverified(*node, *record.place);
   const auto* reported = run_at_its_place(context, record);
+  if (reported == nullptr && waits_for_room(context, *node, record)) {
+    status.problem = {"WaitingForRoom",
+                      "it starts when others have left " + record.place->node.value()};
+    return status;
+  }
   if (reported == nullptr) return unconfirmed(context, record, std::move(status));
   status = as_reported(std::move(status), *reported);
   // It runs, but not what was asked for.
-  const auto* why = rolled_back_because(context, record.key);
-  if (why != nullptr && status.problem.reason.empty())
-    status.problem = {is_being_restarted(context, record.key) ? "NotRestarted" : "RolledBack",
-                      why->message};
+  if (status.problem.reason.empty()) {
+    status.problem = why_it_is_behind(context, record).value_or(model::Problem{});
+  }
   const auto alert = alert_of(context, record.key);
   if (alert && status.problem.reason.empty()) status.problem = *alert;
   return status;

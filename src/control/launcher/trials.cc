@@ -2,6 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
+#include "control/launcher/handover.h"
+
 namespace berth::control {
 namespace {
 
@@ -26,13 +30,28 @@ Judgement wait(const Context& context, const model::InstanceRecord& record, Tria
           {"NotActiveInTime", fmt::format("it is not active after {} s", timeout.count())}};
 }
 
-// A passed check is enough; without one, a crash right after the start must not go unnoticed.
-Judgement watch(const Context& context, const model::InstanceRecord& record, Trial& trial) {
+// A passed check is enough; without one, a crash right after the start must not go unnoticed: the
+// node must have said something when the time was over.
+Judgement watch(Context& context, const model::InstanceRecord& record, Trial& trial) {
   if (!trial.active_since) trial.active_since = context.now;
   const auto& items = context.state.durable().items;
   const bool checked = items.at({record.key.item, record.version}).health.has_value();
-  const bool long_enough = context.now - *trial.active_since >= context.config.rollout_watch;
-  return {checked || long_enough ? Progress::Proven : Progress::Watched};
+  ObservedNode& node = context.nodes.at(record.place->node);
+  const bool long_enough = node.last_heard - *trial.active_since >= context.config.rollout_watch;
+  if (checked || long_enough) return {Progress::Proven};
+  node.watched.insert(record.key);
+  return {Progress::Watched};
+}
+
+// What is not told yet cannot be late, nor does the time count that its image takes to get there.
+void set_deadline(const Context& context, const model::InstanceRecord& record,
+                  const model::ReportedStatus* status, Trial& trial) {
+  const bool is_fetched = status != nullptr && status->problem.reason == "Pulling";
+  if (is_fetched || !is_told(context, record)) {
+    trial.deadline = kNever;
+  } else if (trial.deadline == kNever) {
+    trial.deadline = context.now + timeout_of(context, record);
+  }
 }
 
 }  // namespace
@@ -44,21 +63,19 @@ Trial begin_trial(const Context& context, const model::InstanceRecord& record,
           .active_since = {}};
 }
 
-Judgement judge(const Context& context, const model::InstanceRecord& record,
+Judgement judge(Context& context, const model::InstanceRecord& record,
                 const model::ReportedStatus* status, Trial& trial) {
-  // The time does not count that its image takes to get there.
-  const bool is_fetched = status != nullptr && status->problem.reason == "Pulling";
-  if (is_fetched) {
-    trial.deadline = kNever;
-  } else if (trial.deadline == kNever) {
-    trial.deadline = context.now + timeout_of(context, record);
-  }
+  set_deadline(context, record, status, trial);
+  // What cannot be heard of begins anew when it can: its node may have died right after the start.
+  const ObservedNode* node = context.find_node(record.place->node);
+  if (node == nullptr || !node->reachable()) return wait(context, record, trial);
   // A runtime that is not ready says nothing about what it should run.
   if (status == nullptr || status->problem.reason == "RuntimeNotReady") {
     return wait(context, record, trial);
   }
   if (status->state == InstanceState::Failed) return {Progress::Failed, status->problem};
   if (status->restarts > trial.restarts) return {Progress::Failed, restarted(*status)};
+  trial.restarts = status->restarts;  // less: it counts anew when it is started anew
   const bool is_done = status->state == InstanceState::Inactive && status->finished;
   // It is not paused before it is proven, by an earlier life of the controller perhaps.
   if (is_done || status->state == InstanceState::Paused) return {Progress::Proven};
@@ -66,8 +83,28 @@ Judgement judge(const Context& context, const model::InstanceRecord& record,
                                                 : wait(context, record, trial);
 }
 
-Time next_look(const Context& context, const Trial& trial) {
-  return trial.active_since ? *trial.active_since + context.config.rollout_watch : trial.deadline;
+// One that is active is proven by a word of its node, not by the clock.
+Time next_look(const Trial& trial) { return trial.active_since ? kNever : trial.deadline; }
+
+Time next_look(const Rollout& rollout) {
+  Time next = kNever;
+  for (const auto& [key, trial] : rollout.trials) next = std::min(next, next_look(trial));
+  return next;
+}
+
+void set_deadline(Context& context, const model::InstanceRecord& record) {
+  const Time deadline =
+      is_told(context, record) ? context.now + timeout_of(context, record) : kNever;
+  const auto rollout = context.rollouts.find({record.key.item, record.key.subject});
+  if (rollout != context.rollouts.end()) {
+    const auto trial = rollout->second.trials.find(record.key);
+    if (trial != rollout->second.trials.end()) trial->second.deadline = deadline;
+    rollout->second.wake = next_look(rollout->second);
+  }
+  const auto move = context.moves.find(record.key);
+  if (move == context.moves.end() || move->second.target != record.place) return;
+  move->second.trial.deadline = deadline;
+  context.move_alarms.set(record.key, next_look(move->second.trial));
 }
 
 }  // namespace berth::control

@@ -21,10 +21,15 @@ struct Judgement {
 Trial begin_trial(const Context& context, const model::InstanceRecord& record,
                   const model::ReportedStatus* status);
 
-Judgement judge(const Context& context, const model::InstanceRecord& record,
+// The node of one that is watched will have it looked at with its next word.
+Judgement judge(Context& context, const model::InstanceRecord& record,
                 const model::ReportedStatus* status, Trial& trial);
 
 // When the clocks may say something else of it.
-Time next_look(const Context& context, const Trial& trial);
+Time next_look(const Trial& trial);
+Time next_look(const Rollout& rollout);
+
+// Its node has just been told of it, and from now on it may be late; or it is no longer told.
+void set_deadline(Context& context, const model::InstanceRecord& record);
 
 }  // namespace berth::control

@@ -74,14 +74,22 @@ std::optional<Told> wanted_on(const Context& context, const model::NodeId& node,
   return std::nullopt;
 }
 
+const model::Item* find_former(const Context& context, const model::InstanceKey& key,
+                               const Told& told) {
+  const auto former =
+      context.former_items.find({model::ItemKey{key.item, told.version}, told.item_edition});
+  return former == context.former_items.end() ? nullptr : &former->second;
+}
+
 model::InstanceSpec spec_of(const Context& context, const model::InstanceKey& key,
                             const Told& told) {
   const auto& items = context.state.durable().items;
   const auto item = items.find({key.item, told.version});
   const auto* record = context.state.find_instance(key);
   CHECK(item != items.end() && record != nullptr, "only known items are told to agents");
+  const model::Item* former = find_former(context, key, told);
   model::InstanceSpec spec{.key = key,
-                           .item = item->second,
+                           .item = former == nullptr ? item->second : *former,
                            .image = told.image,
                            .runtime = told.runtime,
                            .priority = told.priority,

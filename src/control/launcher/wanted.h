@@ -11,6 +11,11 @@ namespace berth::control {
 std::optional<Told> wanted_on(const Context& context, const model::NodeId& node,
                               const model::InstanceKey& key);
 
+// The document by which it was told, if that was edited since; nullptr: it was not, or the one
+// before is not known any more.
+const model::Item* find_former(const Context& context, const model::InstanceKey& key,
+                               const Told& told);
+
 // The full order for what was told.
 model::InstanceSpec spec_of(const Context& context, const model::InstanceKey& key,
                             const Told& told);

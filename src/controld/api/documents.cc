@@ -236,7 +236,8 @@ std::string listed(std::uint64_t revision, const model::Manifest& documents) {
 std::string listed(const Cluster& cluster) {
   std::string json = listed(cluster.revision, cluster.documents);
   json.pop_back();
-  return json + ",\"held\":" + codec::held_to_json(cluster.held) + "}";
+  return json + ",\"held\":" + codec::held_to_json(cluster.held) +
+         ",\"avoided\":" + codec::avoided_to_json(cluster.held) + "}";
 }
 
 struct Selected {
