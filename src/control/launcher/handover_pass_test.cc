@@ -54,6 +54,15 @@ TEST_F(Moves, TheSourceRunsOnUntilTheTargetIsActive) {
   EXPECT_TRUE(driver.commands_to("n1").empty());
 }
 
+TEST_F(Moves, WhatIsEditedMeanwhileRestartsTheTargetOnly) {
+  label("n2");
+  model::Item edited = a_service("web").env("COLOUR", "blue");
+  driver.apply({edited});
+  EXPECT_EQ(driver.agent("n1").starts[kWeb], 1);
+  EXPECT_EQ(driver.agent("n2").wanted().at(kWeb).item.env.at("COLOUR"), "blue");
+  EXPECT_FALSE(driver.agent("n1").wanted().at(kWeb).item.env.contains("COLOUR"));
+}
+
 TEST_F(Moves, TheSourceIsToldToStopWhenTheTargetHasBeenActiveForAWhile) {
   label("n2");
   driver.agent("n1").stops_slowly = true;

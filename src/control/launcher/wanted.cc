@@ -45,20 +45,32 @@ std::optional<Told> at_its_place(const Context& context, const model::InstanceRe
       .paused = record.paused && !is_on_trial(context, record)};
 }
 
+// It serves until its successor does: what would restart it concerns that one only.
+void keep_what_it_runs(const Context& context, const model::InstanceRecord& record, Told& told) {
+  const ObservedNode* node = context.find_node(record.leaving->place.node);
+  if (node == nullptr) return;
+  const auto order = node->told.find(record.key);
+  if (order == node->told.end() || order->second.what.version != told.version) return;
+  told.item_edition = order->second.what.item_edition;
+  told.variables = order->second.what.variables;
+}
+
 std::optional<Told> where_it_leaves(const Context& context, const model::InstanceRecord& record) {
   const model::Leaving& leaving = *record.leaving;
   const bool known = context.state.durable().items.contains({record.key.item, leaving.version});
   const bool must_stop = leaving.stop_first || context.networks.retiring.contains(record.key);
   if (must_stop || !known) return std::nullopt;
-  return Told{.version = leaving.version,
-              .item_edition = edition_of(context, {record.key.item, leaving.version}),
-              .image = leaving.image,
-              .runtime = leaving.place.runtime,
-              .priority = record.priority,
-              .network = network_at(context, record.key, leaving.place.node, leaving.version,
-                                    leaving.image),
-              .variables = variables_of(context.state.durable(), record.key),
-              .paused = record.paused};
+  Told told{.version = leaving.version,
+            .item_edition = edition_of(context, {record.key.item, leaving.version}),
+            .image = leaving.image,
+            .runtime = leaving.place.runtime,
+            .priority = record.priority,
+            .network =
+                network_at(context, record.key, leaving.place.node, leaving.version, leaving.image),
+            .variables = variables_of(context.state.durable(), record.key),
+            .paused = record.paused};
+  keep_what_it_runs(context, record, told);
+  return told;
 }
 
 }  // namespace
