@@ -14,13 +14,23 @@ using shell::LogLevel;
 // Far more than the core can want at once: it waits for answers.
 constexpr std::size_t kTasksMax = 100'000;
 constexpr std::size_t kCheckers = 16;  // at most: each may wait for an answer for seconds
-constexpr std::size_t kFetchers = 3;   // more would only share the same line
+constexpr std::size_t kFetchers = 3;   // from one place: more would only share the same line
+constexpr std::size_t kPlacesMax = 8;  // more share what is there for all others
+constexpr const char* kOtherPlaces = "others";
 
 // False: the core hears nothing, and asks again after a while.
 bool submit(shell::Workers& workers, const std::string& key, shell::Workers::Task task) {
   if (workers.submit(key, std::move(task))) return true;
   shell::log(LogLevel::Debug, "an action was dropped", {{"for", key}});
   return false;
+}
+
+// The registry of an image; "": it is on this machine.
+std::string place_of(const std::string* reference) {
+  constexpr std::string_view kRemote = "docker://";
+  if (reference == nullptr || !reference->starts_with(kRemote)) return "";
+  const std::size_t end = reference->find('/', kRemote.size());
+  return reference->substr(kRemote.size(), end - kRemote.size());
 }
 
 }  // namespace
@@ -54,7 +64,7 @@ void Performer::stop() {
   for (const RuntimeRef& runtime : runtimes_.all()) runtime->runtime().leave();
   checkers_.stop();
   workers_.stop();
-  if (fetchers_) fetchers_->stop();
+  for (const auto& [place, fetchers] : fetchers_) fetchers->stop();
   for (const auto& [id, workers] : of_runtimes_) workers->stop();
 }
 
@@ -79,15 +89,25 @@ void Performer::begin(const agent::Prepare& prepare) {
     return tell_(
         agent::PrepareFailed{prepare.spec.key, prepare.generation, prepare.order, problem});
   }
-  if (!fetchers_) fetchers_ = std::make_unique<shell::Workers>(kFetchers, kTasksMax);
-  submit(workers_, "prepare " + model::to_string(prepare.spec.key), [this, runtime, prepare] {
-    if (runtime->is_prepared(prepare.spec)) return runtime->tell_prepared(prepare, {});
-    fetch(runtime, prepare);
-  });
+  shell::Workers& fetchers = fetchers_for(prepare);
+  submit(workers_, "prepare " + model::to_string(prepare.spec.key),
+         [this, &fetchers, runtime, prepare] {
+           if (runtime->is_prepared(prepare.spec)) return runtime->tell_prepared(prepare, {});
+           fetch(fetchers, runtime, prepare);
+         });
+}
+
+shell::Workers& Performer::fetchers_for(const agent::Prepare& prepare) {
+  std::string place = place_of(agent::fetched_image_of(prepare.spec));
+  if (!fetchers_.contains(place) && fetchers_.size() >= kPlacesMax) place = kOtherPlaces;
+  std::unique_ptr<shell::Workers>& fetchers = fetchers_[place];
+  if (!fetchers) fetchers = std::make_unique<shell::Workers>(kFetchers, kTasksMax);
+  return *fetchers;
 }
 
 // All who want the same image share one pull, and what becomes of it.
-void Performer::fetch(const RuntimeRef& runtime, const agent::Prepare& prepare) {
+void Performer::fetch(shell::Workers& fetchers, const RuntimeRef& runtime,
+                      const agent::Prepare& prepare) {
   const std::string* reference = agent::fetched_image_of(prepare.spec);
   const std::string image =
       prepare.spec.runtime.value() + " " + (reference == nullptr ? "" : *reference);
@@ -97,7 +117,7 @@ void Performer::fetch(const RuntimeRef& runtime, const agent::Prepare& prepare) 
     waiting.push_back(prepare);
     if (waiting.size() > 1) return;
   }
-  const bool taken = fetchers_->submit(image, [this, runtime, image, spec = prepare.spec] {
+  const bool taken = fetchers.submit(image, [this, runtime, image, spec = prepare.spec] {
     const auto outcome = runtime->prepare(spec);
     for (const agent::Prepare& one : take_waiting_for(image)) runtime->tell_prepared(one, outcome);
   });

@@ -56,12 +56,13 @@ class Performer {
   void begin(const agent::EraseData& erase);
   void begin(const agent::TidyImages& tidy);
 
-  void fetch(const RuntimeRef& runtime, const agent::Prepare& prepare);
+  void fetch(shell::Workers& fetchers, const RuntimeRef& runtime, const agent::Prepare& prepare);
   std::vector<agent::Prepare> take_waiting_for(const std::string& image);
   bool take_turn(const Name& start);
   void take_check(const Name& name);
 
   shell::Workers& workers_for(const OrderedRuntime& runtime);
+  shell::Workers& fetchers_for(const agent::Prepare& prepare);
 
   Runtimes& runtimes_;
   const CheckHealth check_health_;
@@ -80,8 +81,9 @@ class Performer {
   // Each has its own: one that hangs, or takes minutes to install something, keeps no other
   // waiting.
   std::map<model::RuntimeId, std::unique_ptr<shell::Workers>> of_runtimes_;
-  // Apart, and only once there is an image: to pull one takes minutes.
-  std::unique_ptr<shell::Workers> fetchers_;
+  // Apart, for each place that images come from: to pull one takes minutes, and a registry may not
+  // answer at all. "": this machine.
+  std::map<std::string, std::unique_ptr<shell::Workers>> fetchers_;
   shell::Workers checkers_;  // apart, so that a slow check does not keep anything from starting
 };
 

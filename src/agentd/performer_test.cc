@@ -11,6 +11,7 @@
 #include <set>
 #include <string>
 
+#include "agent/fetched_image.h"
 #include "agentd/testing/fakes.h"
 
 namespace berth::agentd {
@@ -87,7 +88,8 @@ class SlowImages final : public runtime::Runtime {
   bool is_prepared(const model::InstanceSpec& spec) override {
     return spec.key.item.value() == "there";
   }
-  tl::expected<void, model::Problem> prepare(const model::InstanceSpec&) override {
+  tl::expected<void, model::Problem> prepare(const model::InstanceSpec& spec) override {
+    if (!agent::fetched_image_of(spec)->starts_with("docker://slow/")) return {};
     ++pulls;
     pulls.notify_all();
     left_.wait();
@@ -149,10 +151,14 @@ TEST(Performer, NothingWaitsForImagesAndWhoWantTheSameOneShareOnePull) {
   const CheckHealth no_checks = [](const agent::CheckHealth&) { return agent::HealthChecked{}; };
   const EraseData nothing_to_erase = [](const model::InstanceKey&) { return Result<void>{}; };
   Performer performer(runtimes, no_checks, nothing_to_erase, note, 1);
-  for (const char* image : {"one", "two", "three", "four"}) {
-    performer.perform(prepare(std::string("of-") + image, image));
-    performer.perform(prepare(std::string("also-of-") + image, image));
+  for (const std::string image : {"one", "two", "three", "four"}) {
+    performer.perform(prepare("of-" + image, "docker://slow/" + image));
+    performer.perform(prepare("also-of-" + image, "docker://slow/" + image));
   }
+  performer.perform(prepare("local", "images/web:1"));
+  performer.perform(prepare("quick", "docker://quick/web:1"));
+  EXPECT_TRUE(has("local"));
+  EXPECT_TRUE(has("quick"));
   performer.perform(prepare("there", "five"));
   EXPECT_TRUE(has("there"));
   performer.perform(agent::Start{prepare("there", "five").spec, {}});
