@@ -165,7 +165,7 @@ void describe(V& v, T& info) {
 
 template <class V, Is<model::RunningInstance> T>
 void describe(V& v, T& running) {
-  auto& [key, version, runtime, usage, state_stays] = running;
+  auto& [key, version, runtime, usage, state_stays, finished] = running;
   v.required("item", key.item, "what runs");
   v.required("version", version, "which version of it", Version{});
   v.field("subject", key.subject, "whom it runs for");
@@ -173,6 +173,7 @@ void describe(V& v, T& running) {
   v.required("runtime", runtime, "where on the node");
   v.field("usage", usage, "measured average");
   v.field("stateStays", state_stays, "its state is too large to go along when it moves");
+  v.field("finished", finished, "it has done what it was for, by its restart policy");
 }
 
 template <class V, Is<model::RestingInstance> T>

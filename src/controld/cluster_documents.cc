@@ -61,6 +61,12 @@ placement::Held held_in(const control::Controller& controller, const Asked& aske
   return held;
 }
 
+bool has_finished(const control::ObservedNode& node, const model::InstanceRecord& record) {
+  const auto run = node.reported.find(record.key);
+  return run != node.reported.end() && run->second.finished &&
+         run->second.version == record.version;
+}
+
 struct Identity {
   std::size_t kind = 0;
   std::string name;
@@ -119,7 +125,8 @@ Cluster copy_of(const control::Controller& controller) {
     if (node == nodes.end()) continue;
     node->second.running.push_back({key, record.version, record.place->runtime,
                                     measured(controller.nodes().at(node->first), key),
-                                    home && home->has_state});
+                                    home && home->has_state,
+                                    has_finished(controller.nodes().at(node->first), record)});
   }
   for (auto& [id, node] : nodes) cluster.documents.emplace_back(std::move(node));
   cluster.held = held_in(controller, asked);

@@ -109,6 +109,7 @@ struct RunningInstance {
   RuntimeId runtime;
   Usage usage;
   bool state_stays = false;  // its state is too large to go along when it moves
+  bool finished = false;     // it has done what it was for
 
   friend bool operator==(const RunningInstance&, const RunningInstance&) = default;
 };

@@ -52,7 +52,8 @@ void add_running(Snapshot& snapshot, const model::NodeId& node,
   const model::Place place{node, running.runtime};
   const auto known = snapshot.present.find(running.key);
   if (known != snapshot.present.end() && known->second.place < place) return;
-  snapshot.present.insert_or_assign(running.key, Present{place, running.version, running.usage});
+  snapshot.present.insert_or_assign(
+      running.key, Present{place, running.version, running.usage, running.finished});
   snapshot.bound.insert_or_assign(running.key, place);
   if (running.state_stays) snapshot.homes.insert_or_assign(running.key, Home{node, true});
 }
