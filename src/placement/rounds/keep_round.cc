@@ -46,6 +46,10 @@ Drain drain_of(const Board& board, const Request& request) {
   return node.drain == Drain::No && is_evicted(node, request) ? Drain::Gently : node.drain;
 }
 
+const char* why_it_stays(const Request& request) {
+  return has_finished(request) ? "it has done its work there" : "it runs there well";
+}
+
 const char* why_it_should_go(const Board& board, const Request& request) {
   const auto node = board.find_node(request.present->place.node);
   return board.nodes()[*node].drain != Drain::No
@@ -62,7 +66,7 @@ RequestList keep_round(Board& board) {
   for (std::size_t i = 0; i < board.requests().size(); ++i) {
     const Request& request = board.requests()[i];
     const bool may_stay = request.present != nullptr && drain_of(board, request) == Drain::No;
-    if (!may_stay || !keep(board, i, "it runs there well")) rest.push_back(i);
+    if (!may_stay || !keep(board, i, why_it_stays(request))) rest.push_back(i);
   }
   return rest;
 }
