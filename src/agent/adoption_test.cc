@@ -40,6 +40,46 @@ TEST(Boot, StartsNothingBeforeTheRuntimeHasToldWhatItRuns) {
   EXPECT_EQ(driver.started_items(), Items{"web"});
 }
 
+FoundRun a_starting_run(const std::string& name) {
+  FoundRun found = a_found(name, kRun);
+  found.starting = true;
+  return found;
+}
+
+TEST(Boot, WhatIsStillStartingIsAdoptedAndActiveOnlyWhenItRuns) {
+  Driver driver(a_config(), wanting({a_spec("web")}));
+  driver.tell(Connected{1}, a_node(), a_list("crun", {a_starting_run("web")}));
+  EXPECT_TRUE(driver.actions<Start>().empty());
+  EXPECT_TRUE(driver.actions<Stop>().empty());
+  EXPECT_EQ(driver.status("web").state, InstanceState::Activating);
+  driver.tell(Started{key_of("web"), kRun});
+  EXPECT_EQ(driver.status("web").state, InstanceState::Active);
+}
+
+TEST(Boot, WhatIsStillStartingIsNotCheckedBeforeItRuns) {
+  Driver driver(a_config(), wanting({a_spec("web").checked_every(5s)}));
+  driver.tell(Connected{1}, a_node(), a_list("crun", {a_starting_run("web")}));
+  EXPECT_TRUE(driver.actions<CheckHealth>().empty());
+  driver.tell(Started{key_of("web"), kRun});
+  EXPECT_EQ(driver.actions<CheckHealth>().size(), 1U);
+}
+
+TEST(Boot, WhatNeverComesUpIsGivenUpAsAnyStart) {
+  Driver driver(a_config(), wanting({a_spec("web")}));
+  driver.tell(Connected{1}, a_node(), a_list("crun", {a_starting_run("web")}));
+  driver.wait(60s);
+  ASSERT_EQ(driver.actions<Stop>().size(), 1U);
+  EXPECT_EQ(driver.actions<Stop>()[0].run, kRun);
+}
+
+TEST(Boot, AStartThatFailedWhileTheAgentWasAwayIsTriedAgain) {
+  Driver driver(a_config(), wanting({a_spec("web")}));
+  driver.tell(Connected{1}, a_node(), a_list("crun", {a_starting_run("web")}));
+  driver.tell(Exited{key_of("web"), kRun, 127, {"StartFailed", "no"}});
+  driver.wait(10s);
+  EXPECT_EQ(driver.started_items(), Items{"web"});
+}
+
 TEST(Boot, WhatRunsOnARuntimeThatTheNodeNoLongerHasIsAdopted) {
   Driver driver(a_config(), wanting({a_spec("web")}));
   driver.tell(Connected{1}, RuntimeLeft{model::RuntimeId{"crun"}});

@@ -179,7 +179,7 @@ void Agent::record(const Context& context, const RunsListed& event) {
     touched_.insert(key);
     instance.listed(context, event.runtime, listed[key]);
   }
-  for (const FoundRun& run : event.runs) touch(run.key).found(event.runtime, run);
+  for (const FoundRun& run : event.runs) touch(run.key).found(context, event.runtime, run);
   touch_waiting_for(event.runtime);
 }
 

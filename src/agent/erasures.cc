@@ -20,20 +20,17 @@ std::set<model::InstanceKey> Erasures::take(const Context& context, const model:
 }
 
 void Erasures::go_on(const Context& context, const model::InstanceKey& key, bool is_running) {
-  if (!pending_.contains(key) || is_running) return;
-  if (!busy_.insert(key).second) return;
-  alarms_.set(key, context.now + context.config.action_timeout);
-  context.act(EraseData{key});
+  if (!pending_.contains(key) || failed_.contains(key) || is_running) return;
+  if (busy_.insert(key).second) context.act(EraseData{key});
 }
 
 void Erasures::answered(const Context& context, const DataErased& answer) {
   if (busy_.erase(answer.key) == 0) return;
   if (!answer.problem.empty()) {
-    // Tried again when the alarm rings.
-    busy_.insert(answer.key);
+    failed_.insert(answer.key);
+    alarms_.set(answer.key, context.now + context.config.action_timeout);
     return context.note(answer.key, "its data cannot be erased: " + answer.problem);
   }
-  alarms_.set(answer.key, std::nullopt);
   if (pending_.erase(answer.key) == 0) return;
   context.effects.writes.push_back(WriteErasing{answer.key, false});
   context.note(answer.key, "its data are erased");
@@ -41,7 +38,7 @@ void Erasures::answered(const Context& context, const DataErased& answer) {
 
 std::vector<model::InstanceKey> Erasures::take_due(Time now) {
   const auto due = alarms_.take_due(now);
-  for (const model::InstanceKey& key : due) busy_.erase(key);
+  for (const model::InstanceKey& key : due) failed_.erase(key);
   return due;
 }
 

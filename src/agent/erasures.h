@@ -12,14 +12,17 @@
 namespace berth::agent {
 
 // The data of instances that were deleted, until they are gone from this node. What is to be erased
-// is durable together with the command that says so; a try that fails is repeated.
+// is durable together with the command that says so; a try that fails is repeated after a while.
+// One that is not answered is not asked for again: it may go on for long, and a second one could
+// find the data of what was started since.
 class Erasures {
  public:
   explicit Erasures(const std::set<model::InstanceKey>& restored);
 
   bool contains(const model::InstanceKey& key) const { return pending_.contains(key); }
 
-  // Whether it is being erased at this moment, so that nothing of it may be started.
+  // Whether it is being erased at this moment, so that nothing of it may be started. Each try is
+  // answered, sooner or later.
   bool is_busy(const model::InstanceKey& key) const { return busy_.contains(key); }
 
   // What the command wants erased, and what it wants to run after all. Gives all it is about.
@@ -39,7 +42,8 @@ class Erasures {
  private:
   std::set<model::InstanceKey> pending_;
   std::set<model::InstanceKey> busy_;
-  Alarms<model::InstanceKey> alarms_;  // when to try again
+  std::set<model::InstanceKey> failed_;  // until it is tried again
+  Alarms<model::InstanceKey> alarms_;    // when that is
 };
 
 }  // namespace berth::agent

@@ -43,7 +43,7 @@ TEST(Erasures, GoOnAfterARestart) {
   EXPECT_TRUE(driver.status("web").stopping);
 }
 
-TEST(Erasures, AreTriedAgainWhenTheyFailOrAreNotAnswered) {
+TEST(Erasures, AreTriedAgainWhenTheyFail) {
   Driver driver = a_driver();
   driver.tell(an_erasing_command(1, "web"));
   driver.tell(DataErased{key_of("web"), "busy"});
@@ -51,6 +51,29 @@ TEST(Erasures, AreTriedAgainWhenTheyFailOrAreNotAnswered) {
   EXPECT_TRUE(driver.is_shown("web"));
   driver.wait(60s);
   EXPECT_EQ(driver.actions<EraseData>().size(), 1U);
+}
+
+// It could be done after what is started next.
+TEST(Erasures, AreAskedForOnceHoweverLongTheyTakeAndNothingIsStartedMeanwhile) {
+  Driver driver = a_driver();
+  driver.tell(an_erasing_command(1, "web"));
+  driver.wait(1h);
+  EXPECT_TRUE(driver.actions<EraseData>().empty());
+  driver.tell(a_partial_command(2, {a_spec("web")}));
+  driver.wait(1h);
+  EXPECT_TRUE(driver.started_items().empty());
+  driver.tell(DataErased{key_of("web"), ""});
+  EXPECT_EQ(driver.started_items(), std::vector<std::string>{"web"});
+}
+
+TEST(Erasures, ThatFailedKeepNothingFromBeingStarted) {
+  Driver driver = a_driver();
+  driver.tell(an_erasing_command(1, "web"));
+  driver.tell(DataErased{key_of("web"), "busy"});
+  driver.tell(a_partial_command(2, {a_spec("web")}));
+  EXPECT_EQ(driver.started_items(), std::vector<std::string>{"web"});
+  driver.wait(1h);
+  EXPECT_TRUE(driver.actions<EraseData>().empty());
 }
 
 TEST(Erasures, OfNothingAreAnsweredToo) {

@@ -26,6 +26,7 @@ class FakeRuntimes {
     model::ItemType type = model::ItemType::Service;
     std::string version;
     bool paused = false;
+    bool starting = false;  // in the middle of it when the agent died
   };
 
   explicit FakeRuntimes(Random random) : random_(random) {}
@@ -33,7 +34,7 @@ class FakeRuntimes {
   void set_bad_times(bool bad) { bad_ = bad; }
   const std::map<Name, Alive>& alive() const { return alive_; }
   void install(const FoundRun& run, const model::RuntimeId& runtime) {
-    alive_[{run.key, run.run}] = {runtime, run.type, run.version, false};
+    alive_[{run.key, run.run}] = {runtime, run.type, run.version};
   }
 
   // An order by the agent.
@@ -105,7 +106,9 @@ class FakeRuntimes {
   void lose_agent() {
     for (const auto& [at, sent] : orders_) {
       const auto* start = std::get_if<Start>(&sent.what);
-      if (start != nullptr && random_.below(2) == 0) begin(*start);
+      if (start == nullptr || random_.below(2) == 0) continue;
+      begin(*start);
+      alive_[{start->spec.key, start->run}].starting = random_.below(2) == 0;
     }
     orders_.clear();
     events_.clear();
@@ -159,16 +162,19 @@ class FakeRuntimes {
 
   void begin(const Start& start) {
     alive_[{start.spec.key, start.run}] = {start.spec.runtime, start.spec.item.type,
-                                           start.spec.item.version, false};
+                                           start.spec.item.version};
   }
 
   void perform(Time now, const ListRuns& list) {
     RunsListed listed{list.runtime, {}};
-    for (const auto& [name, run] : alive_) {
+    std::vector<Name> started;
+    for (auto& [name, run] : alive_) {
       if (run.runtime != list.runtime) continue;
-      listed.runs.push_back({name.first, name.second, run.type, run.version});
+      listed.runs.push_back({name.first, name.second, run.type, run.version, run.starting});
+      if (std::exchange(run.starting, false)) started.push_back(name);
     }
     say(now, list.runtime, listed);
+    for (const auto& [key, run] : started) say(now, list.runtime, Started{key, run});
   }
   void perform(Time now, const Prepare& prepare) {
     const auto& [spec, generation, order] = prepare;

@@ -42,7 +42,8 @@ Duration start_timeout(const Config& config, model::ItemType type) {
 
 // --- Facts -------------------------------------------------------------------------------------
 
-void Instance::found(const model::RuntimeId& runtime, const FoundRun& found) {
+void Instance::found(const Context& context, const model::RuntimeId& runtime,
+                     const FoundRun& found) {
   Run* run = find(found.run);
   if (run == nullptr) {
     run = &runs_[found.run];
@@ -50,11 +51,12 @@ void Instance::found(const model::RuntimeId& runtime, const FoundRun& found) {
     run->runtime = runtime;
     run->type = found.type;
     run->version = found.version;
+    run->overdue = context.now + start_timeout(context.config, found.type);
   }
   // An id names one run: another runtime that lists it too is mistaken.
   if (run->runtime != runtime) return;
   run->confirmed = true;
-  if (run->phase == Run::Phase::Starting) run->phase = Run::Phase::Running;
+  if (run->phase == Run::Phase::Starting && !found.starting) run->phase = Run::Phase::Running;
 }
 
 void Instance::listed(const Context& context, const model::RuntimeId& runtime,
@@ -196,7 +198,7 @@ void Instance::begin(const model::WantedRecord& wanted) {
 void Instance::adopt(const Context& context, const model::WantedRecord& wanted) {
   for (auto at = runs_.rbegin(); at != runs_.rend(); ++at) {  // of several, the newest
     Run& run = at->second;
-    if (wanted.finished || run.phase != Run::Phase::Running || !run.is_found()) continue;
+    if (wanted.finished || run.phase == Run::Phase::Stopping || !run.is_found()) continue;
     if (current(wanted) != nullptr || !is_the_wanted(run, wanted)) continue;
     run.serves = wanted.generation;
     run.holds = taken_by(wanted.spec.item);
@@ -206,7 +208,7 @@ void Instance::adopt(const Context& context, const model::WantedRecord& wanted) 
     restart_at_.reset();
     problem_.reset();
     refusal_.reset();
-    if (wanted.spec.item.health) {
+    if (wanted.spec.item.health && run.phase == Run::Phase::Running) {
       run.health.emplace(*wanted.spec.item.health, context.now, Health::First::MayBeSlow);
     }
     context.note(key_, "adopted run " + to_text(run.id));

@@ -28,7 +28,7 @@ class Instance {
   void begin(const model::WantedRecord& wanted);
 
   // --- Facts. Those about a run that is not known are late or repeated, and ignored.
-  void found(const model::RuntimeId& runtime, const FoundRun& found);
+  void found(const Context& context, const model::RuntimeId& runtime, const FoundRun& found);
   // The runtime has listed all that it runs: what it has confirmed before and lists no longer is
   // gone. What was never confirmed may still be on its way.
   void listed(const Context& context, const model::RuntimeId& runtime,

@@ -53,7 +53,7 @@ struct Outside {
   StateEnds states = {};
   // What an instance has on disk; none: nothing is said of it. May take long.
   std::function<model::Footprint(const model::InstanceKey&)> count_disk = {};
-  std::function<Result<void>(const model::InstanceKey&)> erase_data = {};
+  EraseData erase_data = {};
   TidyImages tidy_images = {};
 };
 

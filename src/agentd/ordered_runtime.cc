@@ -52,11 +52,13 @@ void OrderedRuntime::list() {
   const std::lock_guard lock(mutex_);
   listing_ = false;
   const auto held_back = std::exchange(held_back_, {});
+  const auto started = std::exchange(held_back_started_, {});
   for (const agent::Exited& exited : held_back) {
     if (!runs || !is_in(*runs, exited)) tell(exited);
   }
   if (!runs) return;
   tell(agent::RunsListed{id_, *runs});
+  for (const agent::Started& one : started) tell(one);
   for (const agent::Exited& exited : held_back) {
     if (is_in(*runs, exited)) tell(exited);
   }
@@ -118,6 +120,15 @@ void OrderedRuntime::exited(const model::InstanceKey& key, const model::RunId& r
     held_back_.push_back(std::move(exited));
   } else {
     tell(std::move(exited));
+  }
+}
+
+void OrderedRuntime::started(const model::InstanceKey& key, const model::RunId& run) {
+  const std::lock_guard lock(mutex_);
+  if (listing_) {
+    held_back_started_.push_back({key, run});
+  } else {
+    tell(agent::Started{key, run});
   }
 }
 

@@ -53,6 +53,7 @@ class OrderedRuntime final : public runtime::RunListener {
 
   void exited(const model::InstanceKey& key, const model::RunId& run, std::int32_t exit_code,
               const model::Problem& problem) override;
+  void started(const model::InstanceKey& key, const model::RunId& run) override;
 
  private:
   tl::expected<void, model::Problem> try_start(const agent::Start& start);
@@ -66,7 +67,8 @@ class OrderedRuntime final : public runtime::RunListener {
   std::shared_mutex starting_;  // shared by starts, owned by a list
   std::mutex mutex_;
   bool listing_ = false;
-  std::vector<agent::Exited> held_back_;  // ends that came while it was listing
+  std::vector<agent::Exited> held_back_;           // ends that came while it was listing
+  std::vector<agent::Started> held_back_started_;  // the same of those that run now
   std::unique_ptr<runtime::Runtime> runtime_;
   model::RuntimeId id_;
   model::RuntimeKind kind_ = model::RuntimeKind::Container;

@@ -14,6 +14,7 @@ using shell::LogLevel;
 // Far more than the core can want at once: it waits for answers.
 constexpr std::size_t kTasksMax = 100'000;
 constexpr std::size_t kCheckers = 16;  // at most: each may wait for an answer for seconds
+constexpr std::size_t kErasers = 2;
 constexpr std::size_t kFetchers = 3;   // from one place: more would only share the same line
 constexpr std::size_t kPlacesMax = 8;  // more share what is there for all others
 constexpr const char* kOtherPlaces = "others";
@@ -45,6 +46,7 @@ Performer::Performer(Runtimes& runtimes, CheckHealth check_health, EraseData era
       tidy_images_(std::move(tidy_images)),
       threads_(threads),
       workers_(threads, kTasksMax),
+      erasers_(kErasers, kTasksMax),
       checkers_(kCheckers, kTasksMax) {}
 
 void Performer::perform(const agent::Action& action) {
@@ -62,7 +64,9 @@ void Performer::forget(const agent::Exited& exited) {
 
 void Performer::stop() {
   for (const RuntimeRef& runtime : runtimes_.all()) runtime->runtime().leave();
+  leaving_.request_stop();
   checkers_.stop();
+  erasers_.stop();
   workers_.stop();
   for (const auto& [place, fetchers] : fetchers_) fetchers->stop();
   for (const auto& [id, workers] : of_runtimes_) workers->stop();
@@ -216,11 +220,13 @@ void Performer::begin(const agent::ApplyNetwork& apply) {
   if (networks_ != nullptr) networks_->apply(apply.network);
 }
 
+// Always answered: the core starts nothing of the instance before, and does not ask twice.
 void Performer::begin(const agent::EraseData& erase) {
-  submit(workers_, model::to_string(erase.key), [this, erase] {
-    const Result<void> erased = erase_data_(erase.key);
+  const bool taken = submit(erasers_, model::to_string(erase.key), [this, erase] {
+    const Result<void> erased = erase_data_(erase.key, leaving_.get_token());
     tell_(agent::DataErased{erase.key, erased ? "" : erased.error().message});
   });
+  if (!taken) tell_(agent::DataErased{erase.key, "too much waits to be erased"});
 }
 
 void Performer::begin(const agent::TidyImages& tidy) {

@@ -6,6 +6,7 @@
 #include <memory>
 #include <mutex>
 #include <set>
+#include <stop_token>
 #include <string>
 #include <utility>
 #include <vector>
@@ -21,8 +22,9 @@ namespace berth::agentd {
 // One health check, to its end. May block.
 using CheckHealth = std::function<agent::HealthChecked(const agent::CheckHealth&)>;
 
-// Takes away what an instance has left on this machine. May block.
-using EraseData = std::function<Result<void>(const model::InstanceKey&)>;
+// Takes away what an instance has left on this machine. May block, but gives up when it is told to.
+using EraseData =
+    std::function<Result<void>(const model::InstanceKey&, const std::stop_token& leaving)>;
 
 // Removes images that are neither used nor among these. May block.
 using TidyImages = std::function<void(const std::set<std::string>& wanted)>;
@@ -77,7 +79,9 @@ class Performer {
   std::set<Name> checks_;        // whose turn has not come
   std::map<std::string, std::vector<agent::Prepare>> fetching_;  // who waits for which image
   const std::size_t threads_;
+  std::stop_source leaving_;
   shell::Workers workers_;
+  shell::Workers erasers_;  // apart: to erase much takes minutes
   // Each has its own: one that hangs, or takes minutes to install something, keeps no other
   // waiting.
   std::map<model::RuntimeId, std::unique_ptr<shell::Workers>> of_runtimes_;

@@ -64,7 +64,9 @@ TEST(Performer, NothingWaitsForAComponentThatIsBeingInstalledNotEvenTheEndOfTheA
                    return std::make_shared<OrderedRuntime>(make, ignore);
                  });
   const CheckHealth no_checks = [](const agent::CheckHealth&) { return agent::HealthChecked{}; };
-  const EraseData nothing_to_erase = [](const model::InstanceKey&) { return Result<void>{}; };
+  const EraseData nothing_to_erase = [](const model::InstanceKey&, const std::stop_token&) {
+    return Result<void>{};
+  };
   Performer performer(runtimes, no_checks, nothing_to_erase, ignore, 1);
   model::InstanceSpec component = a_spec("os");
   component.runtime = model::RuntimeId("rootfs");
@@ -149,7 +151,9 @@ TEST(Performer, NothingWaitsForImagesAndWhoWantTheSameOneShareOnePull) {
     return std::make_shared<OrderedRuntime>(make, note);
   });
   const CheckHealth no_checks = [](const agent::CheckHealth&) { return agent::HealthChecked{}; };
-  const EraseData nothing_to_erase = [](const model::InstanceKey&) { return Result<void>{}; };
+  const EraseData nothing_to_erase = [](const model::InstanceKey&, const std::stop_token&) {
+    return Result<void>{};
+  };
   Performer performer(runtimes, no_checks, nothing_to_erase, note, 1);
   for (const std::string image : {"one", "two", "three", "four"}) {
     performer.perform(prepare("of-" + image, "docker://slow/" + image));
@@ -171,7 +175,7 @@ TEST(Performer, NothingWaitsForImagesAndWhoWantTheSameOneShareOnePull) {
   EXPECT_LE(SlowImages::pulls, 4);
 }
 
-// One runtime that writes down what is asked of it, and a machine whose erasures can be held up.
+// One runtime that writes down what is asked of it.
 class OrderOfThings : public ::testing::Test {
  protected:
   OrderOfThings() {
@@ -187,31 +191,47 @@ class OrderOfThings : public ::testing::Test {
   Runtimes runtimes_;
   const Tell ignore_ = [](agent::Event) {};
   const CheckHealth no_checks_ = [](const agent::CheckHealth&) { return agent::HealthChecked{}; };
-  const EraseData nothing_to_erase_ = [](const model::InstanceKey&) { return Result<void>{}; };
+  const EraseData nothing_to_erase_ = [](const model::InstanceKey&, const std::stop_token&) {
+    return Result<void>{};
+  };
 };
 
 TEST_F(OrderOfThings, TheEndOfARunIsForgottenBeforeTheNextIsStarted) {
   std::promise<void> go;
   std::promise<void> busy;
-  Performer performer(
-      runtimes_, no_checks_,
-      [&](const model::InstanceKey&) {
-        busy.set_value();
-        go.get_future().wait();
-        return Result<void>{};
-      },
-      ignore_, 1);
+  const TidyImages hang = [&](const std::set<std::string>&) {
+    busy.set_value();
+    go.get_future().wait();
+  };
+  Performer performer(runtimes_, no_checks_, nothing_to_erase_, ignore_, 1, nullptr, hang);
   std::vector<std::string> forgotten_at_start{"it was not started"};
   machine_.when_started = [&](const model::InstanceSpec&) {
     forgotten_at_start = machine_.forgotten();
   };
-  performer.perform(agent::EraseData{testing::key_of("another")});
+  performer.perform(agent::TidyImages{});
   busy.get_future().wait();
   performer.forget(agent::Exited{testing::key_of("web"), {{1, 1}, 0}, 0});
   performer.perform(agent::Start{a_spec("web"), {{1, 1}, 1}, {}});
   EXPECT_TRUE(machine_.wait([&] { return machine_.running() == 1; }));
   EXPECT_EQ(forgotten_at_start, std::vector<std::string>{"web"});
   go.set_value();
+  performer.stop();
+}
+
+TEST_F(OrderOfThings, TheEndOfTheAgentDoesNotWaitForAnErasure) {
+  std::promise<void> begun;
+  const EraseData endless = [&](const model::InstanceKey&, const std::stop_token& leaving) {
+    std::promise<void> told;
+    const std::stop_callback when_told(leaving, [&] { told.set_value(); });
+    begun.set_value();
+    told.get_future().wait();
+    return Result<void>(Error{Code::Unavailable, "interrupted"});
+  };
+  Performer performer(runtimes_, no_checks_, endless, ignore_, 1);
+  performer.perform(agent::EraseData{testing::key_of("web")});
+  begun.get_future().wait();
+  performer.perform(agent::Start{a_spec("other"), {{1, 1}, 0}, {}});
+  EXPECT_TRUE(machine_.wait([&] { return machine_.running() == 1; }));
   performer.stop();
 }
 

@@ -178,8 +178,9 @@ Outside real_outside(Config& config, store::Store& store,
       .count_disk = [state_dir = config.state_dir](
                         const model::InstanceKey& key) { return count_disk(state_dir, key); },
       .erase_data =
-          [state_dir = config.state_dir](const model::InstanceKey& key) {
-            return runtime::erase_instance_directories(state_dir, key);
+          [state_dir = config.state_dir](const model::InstanceKey& key,
+                                         const std::stop_token& leaving) {
+            return runtime::erase_instance_directories(state_dir, key, leaving);
           },
       .tidy_images = [machine = machine_of(config)](
                          const std::set<std::string>& wanted) { tidy_images(machine, wanted); }};

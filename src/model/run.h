@@ -25,6 +25,7 @@ struct FoundRun {
   RunId run;
   ItemType type = ItemType::Service;
   std::string version;
+  bool starting = false;  // it does not run yet; that it does, or has ended, is told later
 
   friend bool operator==(const FoundRun&, const FoundRun&) = default;
 };

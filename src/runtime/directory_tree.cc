@@ -90,6 +90,25 @@ void mix(std::uint64_t& hash, Number number) {
   mix(hash, std::string_view(bytes.data(), bytes.size()));
 }
 
+// --- Removing ------------------------------------------------------------------------------------
+
+Result<void> remove_entry(int directory, const std::string& name, const std::string& path,
+                          const std::stop_token& leaving) {
+  if (leaving.stop_requested()) return Error{Code::Unavailable, "it was interrupted"};
+  if (::unlinkat(directory, name.c_str(), 0) == 0 || errno == ENOENT) return {};
+  if (errno != EISDIR) return failed(path);
+  const shim::Fd inner(::openat(directory, name.c_str(), kOpenDirectory));
+  if (!inner.is_open()) return failed(path);
+  Result<void> outcome;
+  for (const std::string& below : sorted_names(inner.get())) {
+    auto removed = remove_entry(inner.get(), below, path + "/" + below, leaving);
+    if (!removed && outcome) outcome = std::move(removed);
+  }
+  if (!outcome) return outcome;
+  if (::unlinkat(directory, name.c_str(), AT_REMOVEDIR) == 0 || errno == ENOENT) return {};
+  return failed(path);
+}
+
 // --- Packing -------------------------------------------------------------------------------------
 
 std::optional<std::string> read_all(int directory, const std::string& name, std::size_t limit) {
@@ -295,6 +314,10 @@ Result<void> unpack_tree(std::string_view packed, const fs::path& directory,
   for (const Packed& entry : directories) TRY(set_mode(top.get(), entry));
   ::fsync(top.get());
   return {};
+}
+
+Result<void> remove_tree(const fs::path& path, const std::stop_token& leaving) {
+  return remove_entry(AT_FDCWD, path.string(), path.string(), leaving);
 }
 
 }  // namespace berth::runtime

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <optional>
+#include <stop_token>
 #include <string>
 #include <string_view>
 
@@ -42,5 +43,9 @@ Result<std::optional<std::string>> pack_tree(const std::filesystem::path& direct
 // the text says.
 Result<void> unpack_tree(std::string_view packed, const std::filesystem::path& directory,
                          const std::optional<shim::User>& owner);
+
+// Takes away all that can be, and the directory; also what is a file. It is no error if there is
+// nothing. The error says what stays first, or that it was told to give up.
+Result<void> remove_tree(const std::filesystem::path& path, const std::stop_token& leaving);
 
 }  // namespace berth::runtime

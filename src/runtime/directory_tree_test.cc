@@ -46,6 +46,26 @@ class DirectoryTree : public testing::Test {
   fs::path base_;
 };
 
+TEST_F(DirectoryTree, IsRemovedWithAllThatIsInItAndNothingElse) {
+  fs::create_directories(source() / "a" / "b");
+  write(source() / "a" / "b" / "file", "x");
+  write(target() / "file", "x");
+  fs::create_symlink(target(), source() / "link");
+  EXPECT_TRUE(remove_tree(source(), {}));
+  EXPECT_FALSE(fs::exists(source()));
+  EXPECT_TRUE(fs::exists(target() / "file"));
+  EXPECT_TRUE(remove_tree(source(), {})) << "there is nothing";
+  EXPECT_TRUE(remove_tree(target() / "file", {})) << "also a file";
+}
+
+TEST_F(DirectoryTree, IsLeftAloneByAnErasureThatWasToldToGiveUp) {
+  write(source() / "file", "x");
+  std::stop_source leaving;
+  leaving.request_stop();
+  EXPECT_FALSE(remove_tree(source(), leaving.get_token()));
+  EXPECT_TRUE(fs::exists(source() / "file"));
+}
+
 TEST_F(DirectoryTree, ComesBackAsItWas) {
   fs::create_directories(source() / "a" / "b");
   write(source() / "a" / "b" / "file", std::string("one\0two\n", 8));

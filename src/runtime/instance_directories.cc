@@ -9,6 +9,7 @@
 #include <cstring>
 #include <utility>
 
+#include "runtime/directory_tree.h"
 #include "runtime/disk_quota.h"
 #include "runtime/run_directory.h"
 #include "runtime/shim/files.h"
@@ -109,17 +110,16 @@ Started<InstanceDirectories> make_instance_directories(const MachineConfig& conf
 }
 
 Result<void> erase_instance_directories(const std::filesystem::path& state_dir,
-                                        const model::InstanceKey& key) {
+                                        const model::InstanceKey& key,
+                                        const std::stop_token& leaving) {
   const std::string name = file_name_of(key);
   const auto state = state_dir / "state";
   for (const auto& path :
        {state_dir / "storage" / name, state / name, state / (name + ".new"),
         state / (name + ".replaced"), state / (name + ".generation"), state_dir / "logs" / name}) {
-    std::error_code failure;
-    std::filesystem::remove_all(path, failure);  // follows no links
-    if (failure) {
-      return Error{Code::Unavailable,
-                   fmt::format("cannot erase {}: {}", path.string(), failure.message())};
+    const auto removed = remove_tree(path, leaving);
+    if (!removed) {
+      return Error{Code::Unavailable, fmt::format("cannot erase {}", removed.error().message)};
     }
   }
   return {};

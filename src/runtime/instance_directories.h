@@ -2,6 +2,7 @@
 
 #include <filesystem>
 #include <map>
+#include <stop_token>
 #include <string>
 #include <vector>
 
@@ -27,9 +28,12 @@ Started<InstanceDirectories> make_instance_directories(const MachineConfig& conf
 // One more state directory of the instance, at this path, as the usual one is made.
 Started<void> make_state_directory(const MachineConfig& config, const model::InstanceSpec& spec,
                                    const std::filesystem::path& path);
-// Takes away all that a deleted instance has left, so that its user can be somebody else.
+
+// Takes away all that a deleted instance has left, so that its user can be somebody else. Gives up
+// when told to: what is gone by then need not be erased the next time.
 Result<void> erase_instance_directories(const std::filesystem::path& state_dir,
-                                        const model::InstanceKey& key);
+                                        const model::InstanceKey& key,
+                                        const std::stop_token& leaving = {});
 
 // The user to run as; nullopt if we are not root and cannot be anybody else.
 std::optional<shim::User> user_of(const model::InstanceSpec& spec);

@@ -30,6 +30,12 @@ class RunListener {
   // in which it happened. `problem` is set where more is known than the code (OutOfMemory).
   virtual void exited(const model::InstanceKey& key, const model::RunId& run,
                       std::int32_t exit_code, const model::Problem& problem) = 0;
+
+  // A run that was listed as one that is still starting runs now.
+  virtual void started(const model::InstanceKey& key, const model::RunId& run) {
+    static_cast<void>(key);
+    static_cast<void>(run);
+  }
 };
 
 // What an instance has used: processor time since its start, memory now, and bytes that have come
@@ -80,10 +86,10 @@ class Runtime {
   // programs for it kills them at the deadline, with their whole process group.
   virtual ProbeResult probe(Duration deadline) = 0;
 
-  // All runs that are running or whose end has not been told yet. From now on their ends are told,
-  // always by another thread than the caller's, and none while this lists: a run in the list has
-  // not been told of, and one that has been is not in it. The listener must not wait for the
-  // caller.
+  // All runs that are running, or that an earlier life of the agent has begun to start, or whose
+  // end has not been told yet. From now on their ends are told, always by another thread than the
+  // caller's, and none while this lists: a run in the list has not been told of, and one that has
+  // been is not in it. The listener must not wait for the caller.
   virtual Result<std::vector<model::FoundRun>> list() = 0;
 
   // Whether all that the instance is made of is on this machine. Looks, and waits for nobody.

@@ -27,6 +27,8 @@ namespace {
 constexpr std::int32_t kLostCode = 137;           // as if killed, which it most likely was
 constexpr std::chrono::seconds kAnswerTime{200};  // more than the shim allows itself
 constexpr std::size_t kAnswerBytesMax = 70 << 10;
+// Between two looks at what another life of the agent has begun to start.
+constexpr int kLookMs = 50;
 
 model::Problem start_problem(std::string message) {
   return {.reason = "StartFailed", .message = std::move(message)};
@@ -117,8 +119,7 @@ Supervisor::~Supervisor() {
     const std::lock_guard lock(mutex_);
     closing_ = true;
   }
-  const std::uint64_t one = 1;
-  static_cast<void>(!::write(wake_.get(), &one, sizeof one));
+  wake();
   thread_.join();
 }
 
@@ -212,7 +213,9 @@ Result<std::vector<model::FoundRun>> Supervisor::list() {
   }
   std::vector<model::FoundRun> found;
   for (const auto& [name, entry] : entries_) {
-    if (entry.phase != Phase::Starting) found.push_back(entry.record.found);
+    if (entry.phase == Phase::Starting) continue;
+    found.push_back(entry.record.found);
+    found.back().starting = entry.phase == Phase::Found;
   }
   return found;
 }
@@ -224,9 +227,14 @@ void Supervisor::adopt(const RunDirectory& directory, const RunRecord& record) {
   if (!directory.has(shim::kLockFile)) return directory.remove();
   Entry& entry = entries_.try_emplace(name, Entry{record, directory}).first->second;
   watch(name, entry);
+  if (entry.phase == Phase::Running && entry.program < 0 && !directory.has(shim::kExitFile)) {
+    entry.phase = Phase::Found;
+    coming_.insert(name);
+    wake();
+  }
   if (!directory.has(shim::kStopFile)) return;
   entry.stop_grace = Duration{};
-  if (entry.phase == Phase::Running) {
+  if (entry.phase != Phase::Ended) {
     // The agent may have died before it could send the signal. The file says the grace.
     ::syscall(SYS_pidfd_send_signal, entry.shim_handle.get(), SIGTERM, nullptr, 0);
   }
@@ -296,7 +304,7 @@ void Supervisor::stop(const model::InstanceKey& key, const model::RunId& run, Du
   }
   Entry& entry = found->second;
   entry.stop_grace = grace;
-  if (entry.phase == Phase::Running) signal_stop(entry);
+  if (entry.phase == Phase::Running || entry.phase == Phase::Found) signal_stop(entry);
 }
 
 // First the file, then the signal: from then on the shim does it alone.
@@ -325,12 +333,15 @@ void Supervisor::forget(const model::InstanceKey& key, const model::RunId& run) 
 void Supervisor::end_soon(const Name& name) {
   entries_.at(name).phase = Phase::Ended;
   ended_.push_back(name);
-  const std::uint64_t one = 1;
-  static_cast<void>(!::write(wake_.get(), &one, sizeof one));
+  wake();
 }
 
 void Supervisor::say_soon(End end) {
   unknown_.push_back(std::move(end));
+  wake();
+}
+
+void Supervisor::wake() {
   const std::uint64_t one = 1;
   static_cast<void>(!::write(wake_.get(), &one, sizeof one));
 }
@@ -338,13 +349,42 @@ void Supervisor::say_soon(End end) {
 void Supervisor::wait_for_ends() {
   for (;;) {
     epoll_event events[64];
-    const int count = ::epoll_wait(epoll_.get(), events, 64, -1);
+    const int count = ::epoll_wait(epoll_.get(), events, 64, look_again_ms());
     for (int i = 0; i < count; ++i) take(events[i].data.u64);
     {
       const std::lock_guard lock(mutex_);
       if (closing_) return;
     }
     tell_queued();
+    tell_started();
+  }
+}
+
+int Supervisor::look_again_ms() const {
+  const std::lock_guard lock(mutex_);
+  return coming_.empty() ? -1 : kLookMs;
+}
+
+// Its shim has answered an agent that is no more: that it runs is seen in its directory.
+void Supervisor::tell_started() {
+  const std::set<Name> coming = [this] {
+    const std::lock_guard lock(mutex_);
+    return coming_;
+  }();
+  for (const Name& name : coming) {
+    const std::lock_guard telling(telling_);
+    {
+      const std::lock_guard lock(mutex_);
+      const auto found = entries_.find(name);
+      const bool has_ended = found == entries_.end() || found->second.phase != Phase::Found;
+      const auto pid = has_ended ? std::nullopt : found->second.directory.pid(shim::kPidFile);
+      if (!has_ended && !pid) continue;
+      coming_.erase(name);
+      if (has_ended) continue;
+      found->second.phase = Phase::Running;
+      found->second.program = *pid;
+    }
+    listener_.started(name.first, name.second);
   }
 }
 

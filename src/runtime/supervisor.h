@@ -70,7 +70,12 @@ class Supervisor {
 
  private:
   using Name = std::pair<model::InstanceKey, model::RunId>;
-  enum class Phase { Starting, Running, Ended };
+  enum class Phase {
+    Starting,
+    Found,  // an earlier life of the agent has begun to start it, and it does not run yet
+    Running,
+    Ended
+  };
   struct Entry {
     RunRecord record;
     RunDirectory directory;
@@ -100,7 +105,11 @@ class Supervisor {
   void end_soon(const Name& name);
   void say_soon(End end);
 
+  void wake();
+
   void wait_for_ends();
+  int look_again_ms() const;
+  void tell_started();
   void take(std::uint64_t token);
   void tell_queued();
   End how_it_ended(const Name& name);
@@ -116,6 +125,7 @@ class Supervisor {
   std::set<Name> told_;            // those that have ended; their directories are still there
   std::map<std::uint64_t, Name> watched_;
   std::uint64_t next_token_ = 1;
+  std::set<Name> coming_;    // of phase Found, unless they have ended since
   std::deque<Name> ended_;   // found to have ended
   std::deque<End> unknown_;  // asked to stop, and not there
   bool closing_ = false;

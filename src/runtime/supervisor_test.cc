@@ -1,10 +1,14 @@
 #include "runtime/supervisor.h"
 
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <stdlib.h>
+#include <sys/file.h>
+#include <unistd.h>
 
 #include <atomic>
+#include <future>
 #include <memory>
 #include <thread>
 
@@ -29,13 +33,14 @@ class SupervisorTest : public testing::Test {
     std::filesystem::remove_all(state_dir_, ignored);
   }
 
-  void open() {
+  void open() { open(ends_); }
+  void open(RunListener& listener) {
     supervisor_.reset();
     supervisor_ = std::make_unique<Supervisor>(
         Supervisor::Config{.runtime = {.id = model::RuntimeId{"process"}},
                            .state_dir = state_dir_,
                            .shim = std::filesystem::path(BERTH_BIN_DIR) / "berth-shim"},
-        ends_);
+        listener);
   }
 
   shim::Launch launch(std::vector<std::string> argv) const {
@@ -122,6 +127,34 @@ TEST_F(SupervisorTest, AStopThatWasCutOffBeforeTheSignalIsCarriedOut) {
   open();
   EXPECT_EQ(supervisor_->list()->size(), 1U);
   EXPECT_EQ(ends_.wait_for(found_.key, found_.run)->code, 143);
+}
+
+class Starts final : public Ends {
+ public:
+  void started(const model::InstanceKey&, const model::RunId& run) override { runs.set_value(run); }
+  std::promise<model::RunId> runs;
+};
+
+// This process plays its shim.
+TEST_F(SupervisorTest, ARunThatAnEarlierLifeHasBegunToStartRunsWhenItsProgramDoes) {
+  ASSERT_TRUE(directory().create({found_, {model::RuntimeId{"process"}}, boot_of_machine()}));
+  const shim::Fd lock(
+      ::open((directory().path() / shim::kLockFile).c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
+  ASSERT_EQ(::flock(lock.get(), LOCK_EX), 0);
+  ASSERT_TRUE(directory().write(shim::kShimFile, std::to_string(::getpid())));
+  Starts starts;
+  auto told = starts.runs.get_future();
+  open(starts);
+  ASSERT_EQ(supervisor_->list()->size(), 1U);
+  EXPECT_TRUE(supervisor_->list()->front().starting);
+  EXPECT_TRUE(supervisor_->running().empty());
+  EXPECT_EQ(told.wait_for(std::chrono::seconds(0)), std::future_status::timeout);
+  ASSERT_TRUE(directory().write(shim::kPidFile, "4711"));
+  ASSERT_EQ(told.wait_for(kPatience), std::future_status::ready);
+  EXPECT_EQ(told.get(), found_.run);
+  EXPECT_FALSE(supervisor_->list()->front().starting);
+  EXPECT_EQ(supervisor_->find(found_.key)->program, 4711);
+  supervisor_.reset();
 }
 
 // Runs end, and with that change their place, while they are put in order.

@@ -137,6 +137,30 @@ exec {shutil.which("skopeo")} copy --quiet oci:{self.unit.images}/busybox:1 "$4"
         self.unit.agents["n1"].stop()
         self.assertLess(time.monotonic() - began, 20)
 
+    def test_a_container_that_is_still_being_made_is_not_active_after_a_restart_of_the_agent(self):
+        programs = self.unit.directory / "programs"
+        programs.mkdir()
+        runc = programs / "runc"
+        runc.write_text(f"""#!/bin/sh
+case "$*" in *probe-*) ;; *" create "*) while [ ! -e {programs}/go ]; do sleep 0.1; done;; esac
+exec {shutil.which("runc")} "$@"
+""")
+        runc.chmod(0o755)
+        wrapper = ["env", f"PATH={programs}:{os.environ['PATH']}"]
+        self.unit.agents["n1"].stop()
+        self.start_agent(wrapper=wrapper)
+        self.unit.berth("apply", "--no-wait", "-f", self.write(
+            "slow.yaml", item("slow", images=IMAGE, args=["sleep", "100000"]), deployment("d", {"item": "slow"})))
+        wait_until(self.shims, "the start")
+        self.unit.agents["n1"].kill()
+        self.start_agent(wrapper=wrapper)
+        wait_until(lambda: "adopted run" in (self.unit.directory / "agent-n1.log").read_text(), "the agent to find it")
+        self.assertEqual(self.status_of("slow")["state"], "Activating")
+        (shim,) = self.shims()
+        (programs / "go").write_text("")
+        wait_until(lambda: self.status_of("slow")["state"] == "Active", "the container")
+        self.assertEqual(self.shims(), [shim], "it was not started again")
+
     def test_a_runtime_that_does_not_work_here_says_why(self):
         runtimes = {runtime["name"]: runtime for runtime in self.node("n1")["runtimes"]}
         self.assertEqual(runtimes["runc"]["ready"], "Ready")

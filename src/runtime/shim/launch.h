@@ -12,13 +12,14 @@
 namespace berth::runtime::shim {
 
 // The names in a run's directory.
-inline constexpr char kLaunchFile[] = "launch";  // by the agent: what to start
-inline constexpr char kStopFile[] = "stop";      // by the agent: the grace in ms; then SIGTERM
-inline constexpr char kPausedFile[] = "paused";  // by the agent: it stands still
-inline constexpr char kLockFile[] = "lock";      // locked by the shim as long as it lives
-inline constexpr char kShimFile[] = "shim";      // the shim's process id
-inline constexpr char kPidFile[] = "pid";        // the program's process id
-inline constexpr char kExitFile[] = "exit";      // how it ended
+inline constexpr char kLaunchFile[] = "launch";    // by the agent: what to start
+inline constexpr char kStopFile[] = "stop";        // by the agent: the grace in ms; then SIGTERM
+inline constexpr char kPausedFile[] = "paused";    // by the agent: it stands still
+inline constexpr char kLockFile[] = "lock";        // locked by the shim as long as it lives
+inline constexpr char kShimFile[] = "shim";        // the shim's process id
+inline constexpr char kPidFile[] = "pid";          // the program's process id; there when it runs
+inline constexpr char kCreatedFile[] = "created";  // the same of a container, before it is started
+inline constexpr char kExitFile[] = "exit";        // how it ended
 // Of a virtual machine, the sockets of its emulator: QMP for the shim, QMP for the agent, and what
 // the guest says of its end.
 inline constexpr char kMonitorFile[] = "monitor";

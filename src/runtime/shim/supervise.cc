@@ -187,13 +187,13 @@ void Run::undo_start() {
 
 // Until the container is told to start, all that comes through the pipes is the OCI runtime's.
 bool Run::start_container(int output, int error) {
-  const OciOutcome created = oci_create(launch_, kPidFile, output, error);
+  const OciOutcome created = oci_create(launch_, kCreatedFile, output, error);
   if (!created.succeeded) {
     const std::string said = sentence_of(read_what_is_there(error_.get()));
     static_cast<void>(oci_delete(launch_));
     return failed(said.empty() ? created.message : said);
   }
-  const auto pid = read_file(AT_FDCWD, kPidFile, 64);
+  const auto pid = read_file(AT_FDCWD, kCreatedFile, 64);
   const auto number = pid ? parse_number(*pid) : std::nullopt;
   if (!number || *number == 0) {
     static_cast<void>(oci_delete(launch_));
