@@ -235,6 +235,18 @@ TEST(Prepare, WhoNeedsWhatTheOldVersionHoldsWaitsForItsEnd) {
   EXPECT_EQ(driver.started_items(), (std::vector<std::string>{"web", "other"}));
 }
 
+// The copy that is here was on trial, and another one serves.
+TEST(Prepare, WhatComesWithAStateReplacesWhatDoesNotCount) {
+  Driver driver = a_driver_running_version_1();
+  CommandReceived update = a_partial_command(2, {a_container("2")});
+  update.command.states = {{.key = kWeb, .generation = 1, .digest = "d", .content = "c"}};
+  driver.tell(update);
+  ASSERT_EQ(driver.actions<Stop>().size(), 1U);
+  driver.tell(Exited{kWeb, {number(1), 0}, 0}, prepared(driver));
+  ASSERT_EQ(driver.actions<Start>().size(), 1U);
+  EXPECT_EQ(driver.actions<Start>()[0].state->content, "c");
+}
+
 TEST(Prepare, AnOldVersionThatEndsMeanwhileIsStartedAgain) {
   Driver driver = a_driver_running_version_1(a_container().backoff(1s, 4s));
   driver.tell(a_partial_command(2, {a_container("2")}));

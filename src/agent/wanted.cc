@@ -15,6 +15,15 @@ std::map<model::InstanceKey, const model::InstanceSpec*> specs_of(const model::C
   return specs;
 }
 
+// What comes with a state goes on from what counts elsewhere: what is here does not count.
+std::set<model::InstanceKey> handed_by(const model::Command& command) {
+  std::set<model::InstanceKey> keys;
+  for (const model::SavedState& state : command.states) {
+    if (!state.content.empty()) keys.insert(state.key);
+  }
+  return keys;
+}
+
 model::WantedRecord a_record(const model::InstanceSpec& spec, const model::CommandNumber& number) {
   return {.spec = spec, .generation = number, .finished = false, .exit_code = {}, .successor = {}};
 }
@@ -70,8 +79,10 @@ std::set<model::InstanceKey> Wanted::carry_out(const model::Command& command,
                                                std::vector<Write>& writes) {
   std::set<model::InstanceKey> changed = dropped_by(command);
   for (const model::InstanceKey& key : changed) erase(key, writes);
+  const std::set<model::InstanceKey> with_states = handed_by(command);
   for (const auto& [key, spec] : specs_of(command)) {
-    if (put(*spec, command.number, writes)) changed.insert(key);
+    const Waits waits = with_states.contains(key) ? Waits::No : Waits::IfItMust;
+    if (put(*spec, command.number, waits, writes)) changed.insert(key);
   }
   if (command.network) put(*command.network, writes);
   acted_ = command.number;
@@ -79,7 +90,7 @@ std::set<model::InstanceKey> Wanted::carry_out(const model::Command& command,
   return changed;
 }
 
-bool Wanted::put(const model::InstanceSpec& spec, const model::CommandNumber& number,
+bool Wanted::put(const model::InstanceSpec& spec, const model::CommandNumber& number, Waits waits,
                  std::vector<Write>& writes) {
   const auto [at, is_new] = records_.try_emplace(spec.key);
   model::WantedRecord& record = at->second;
@@ -91,7 +102,7 @@ bool Wanted::put(const model::InstanceSpec& spec, const model::CommandNumber& nu
     record.successor.reset();
   } else if (record.successor && model::runs_the_same(record.successor->spec, spec)) {
     record.successor->spec = spec;
-  } else if (can_wait_for(spec, record)) {
+  } else if (waits == Waits::IfItMust && can_wait_for(spec, record)) {
     record.successor = {spec, number};
   } else {
     record = a_record(spec, number);

@@ -46,7 +46,8 @@ class Wanted {
               std::vector<Write>& writes);
 
  private:
-  bool put(const model::InstanceSpec& spec, const model::CommandNumber& number,
+  enum class Waits { IfItMust, No };  // for what it needs, while what it replaces runs on
+  bool put(const model::InstanceSpec& spec, const model::CommandNumber& number, Waits waits,
            std::vector<Write>& writes);
   bool erase(const model::InstanceKey& key, std::vector<Write>& writes);
   void put(const model::NodeNetwork& network, std::vector<Write>& writes);
