@@ -85,7 +85,7 @@ class SystemTest(unittest.TestCase):
     def starts(self) -> dict[str, int]:
         """How often each instance that runs COUNTED was started, by its storage directory."""
         return {str(path.parent): len(path.read_text().split())
-                for path in self.unit.directory.rglob("starts") if path.is_file()}
+                for path in self.unit.directory.glob("agent-*/storage/*/starts") if path.is_file()}
 
     def node(self, name: str) -> dict | None:
         return next((node for node in self.unit.ask("get", "nodes")["nodes"] if node["node"] == name), None)

@@ -124,7 +124,7 @@ class Pausing:
         deleted = self.unit.berth("delete", "deployment", "d")
         self.assertEqual(deleted.returncode, 0, deleted.stdout + deleted.stderr)
         wait_until(lambda: not self.shims(), "its end")
-        (bye,) = self.unit.directory.rglob("bye")
+        (bye,) = self.unit.directory.glob("agent-*/storage/*/bye")
         self.assertEqual(bye.read_text(), "bye\n")
 
 

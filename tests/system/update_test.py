@@ -35,7 +35,7 @@ class Update(SystemTest):
     def storage(self, item_name: str) -> dict:
         """What instances of the item have in their storage, by the directory."""
         found = {}
-        for path in self.unit.directory.rglob("starts"):
+        for path in self.unit.directory.glob("agent-*/storage/*/starts"):
             if item_name in str(path.parent):
                 found[str(path.parent)] = path.read_text().split()
         return found
