@@ -112,6 +112,7 @@ def mutants() -> list[Mutant]:
              "request.present != nullptr;"),
         swap("a drain takes components", KEEP,
              "if (request.item->type == model::ItemType::Component) return Drain::No;"),
+        swap("a drain does finished work again", KEEP, "if (has_finished(request)) return Drain::No;"),
         swap("nothing stays on a drained node", "plan.cc", "stay_round(board);"),
         swap("pinned ones lose their room", "board.cc",
              "seat.holding = holding_of(asked, running, *node, runtime); ledger_.reserve(*seat.holding);"),
