@@ -202,7 +202,6 @@ void Instance::adopt(const Context& context, const model::WantedRecord& wanted) 
     if (current(wanted) != nullptr || !is_the_wanted(run, wanted)) continue;
     run.serves = wanted.generation;
     run.holds = taken_by(wanted.spec.item);
-    run.network = wanted.spec.network;
     run.standstill.doubt();
     preparation_.cancel();
     restart_at_.reset();
@@ -370,7 +369,6 @@ void Instance::start(const Context& context, const model::WantedRecord& wanted,
   run.version = wanted.spec.item.version;
   run.serves = wanted.generation;
   run.holds = taken_by(wanted.spec.item);
-  run.network = wanted.spec.network;
   run.overdue = context.now + start_timeout(context.config, run.type);
   context.act(Start{wanted.spec, id, state != nullptr ? std::optional(*state) : std::nullopt});
 }
@@ -394,12 +392,6 @@ const Run* Instance::current(const model::WantedRecord& wanted) const {
     if (run.serves == wanted.generation) return &run;
   }
   return nullptr;
-}
-
-bool Instance::runs(const model::CommandNumber& generation) const {
-  return std::any_of(runs_.begin(), runs_.end(), [&](const auto& entry) {
-    return entry.second.serves == generation && entry.second.phase == Run::Phase::Running;
-  });
 }
 
 bool Instance::has_begun(const model::WantedRecord& wanted) const {

@@ -69,8 +69,6 @@ class Instance {
 
   // --- Questions.
   bool is_running() const { return !runs_.empty(); }
-  // A run of this generation is there and shall be.
-  bool runs(const model::CommandNumber& generation) const;
   // Its runtime has said that a run of what is wanted has started.
   bool has_begun(const model::WantedRecord& wanted) const;
   // A run of an earlier life is being stopped: nobody was told yet that it is there.

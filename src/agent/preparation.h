@@ -24,7 +24,7 @@ class Preparation {
   bool is_under_way() const { return overdue_.has_value(); }
   bool may_be_asked(Time now) const;
   void ask(const Context& context, const model::InstanceSpec& spec);
-  // It cannot be asked for now; nullopt: nor is that a failure.
+  // Why it may not be asked for; nullopt: it only has to wait.
   void refuse(std::optional<model::Problem> refusal) { refusal_ = std::move(refusal); }
   // It is no longer needed.
   void cancel();

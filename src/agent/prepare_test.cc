@@ -33,6 +33,19 @@ Driver a_driver_running_version_1(const model::InstanceSpec& spec = a_container(
   return driver;
 }
 
+// Version 1 has the only one; version 2, which is being fetched, will not need it, but another
+// does.
+Driver a_driver_giving_the_gpu_away() {
+  Driver driver = a_driver();
+  NodeObserved node = a_node();
+  node.info.shared_resources = {{"gpu", 1}};
+  driver.tell(node, a_full_command(1, {a_container().holding("gpu")}));
+  driver.tell(prepared(driver));
+  driver.tell(Started{kWeb, driver.started_run()});
+  driver.tell(a_partial_command(2, {a_container("2"), a_spec("other").holding("gpu")}));
+  return driver;
+}
+
 TEST(Prepare, AnImageIsFetchedBeforeItsInstanceIsStarted) {
   Driver driver = a_driver();
   driver.tell(a_full_command(1, {a_container()}));
@@ -221,13 +234,7 @@ TEST(Prepare, NothingIsFetchedForARuntimeThatIsNotReady) {
 }
 
 TEST(Prepare, WhoNeedsWhatTheOldVersionHoldsWaitsForItsEnd) {
-  Driver driver = a_driver();
-  NodeObserved node = a_node();
-  node.info.shared_resources = {{"gpu", 1}};
-  driver.tell(node, a_full_command(1, {a_container().holding("gpu")}));
-  driver.tell(prepared(driver));
-  driver.tell(Started{kWeb, driver.started_run()});
-  driver.tell(a_partial_command(2, {a_container("2"), a_spec("other").holding("gpu")}));
+  Driver driver = a_driver_giving_the_gpu_away();
   EXPECT_TRUE(driver.actions<Start>().empty());
   driver.tell(prepared(driver));
   EXPECT_TRUE(driver.actions<Start>().empty());
@@ -310,13 +317,7 @@ TEST(Prepare, WhatRunsOnIsStillCheckedAndPaused) {
 }
 
 TEST(Prepare, AnOldVersionThatEndsIsNotStartedAgainWithWhatMayBeAnothersByNow) {
-  Driver driver = a_driver();
-  NodeObserved node = a_node();
-  node.info.shared_resources = {{"gpu", 1}};
-  driver.tell(node, a_full_command(1, {a_container().holding("gpu")}));
-  driver.tell(prepared(driver));
-  driver.tell(Started{kWeb, driver.started_run()});
-  driver.tell(a_partial_command(2, {a_container("2"), a_spec("other").holding("gpu")}));
+  Driver driver = a_driver_giving_the_gpu_away();
   driver.tell(Exited{kWeb, {number(1), 0}, 1});
   EXPECT_EQ(driver.started_items(), std::vector<std::string>{"other"});
   driver.wait(1min);

@@ -18,7 +18,6 @@ namespace berth::agent {
 // A run that may be alive: started by us and not known to have ended, or found.
 struct Run {
   enum class Phase { Starting, Running, Stopping };
-  using Network = std::optional<model::InstanceNetwork>;
 
   RunId id;
   model::RuntimeId runtime;
@@ -32,8 +31,7 @@ struct Run {
   std::optional<Health> health;     // running, and not paused, for an item that has a check
   Standstill standstill;
   std::optional<Time> active_since;
-  std::optional<Network> network;  // of a found run that nobody wants: not known
-  std::set<std::string> holds;     // shared resources; of a found run that nobody wants: not known
+  std::set<std::string> holds;  // shared resources; of a found run that nobody wants: not known
 
   bool is_found() const { return serves == model::CommandNumber{}; }
 };
