@@ -46,7 +46,7 @@ class Stopwatch {
 
 UnitInProcess::UnitInProcess(std::uint32_t nodes)
     : store_(must(store::SqliteStore::open(directory_.path() / "control.db"), "store")),
-      controller_({}, must(controld::load_or_begin(store_), "store")) {
+      controller_({}, must(controld::load_or_begin(store_, {}), "store")) {
   for (std::uint32_t i = 0; i < nodes; ++i) {
     const model::NodeId node{fmt::format("node-{:03}", i)};
     connect(node);

@@ -84,7 +84,7 @@ Effects Agent::step(Time now, std::span<const Event> batch) {
     for (const model::InstanceKey& key : keys) decide(context, key);
   }
   if (images_.take_due(now)) context.act(TidyImages{ImageCare::wanted_images(wanted_)});
-  if (auto report = reporter_.report(context, wanted_.acted(), states_)) {
+  if (auto report = reporter_.report(context, wanted_, states_)) {
     effects.reports.push_back(std::move(*report));
   }
   effects.wake_at = wake_at();
@@ -123,6 +123,7 @@ void Agent::record(const Context& context, const CommandReceived& event) {
     states_.heard(state.key, state.digest, context.effects.writes);
   }
   // Asking for a full report changes nothing, so also an ignored command gets one.
+  if (command.report_told) reporter_.answer_with_orders();
   const bool is_full = why_not.empty() && !command.base;
   is_full || command.report_fully ? reporter_.answer_fully() : reporter_.answer();
 }

@@ -231,6 +231,10 @@ class Driver {
   }
 
   void keep(const Write& write) {
+    if (const auto* receipt = std::get_if<WriteReceipt>(&write)) {
+      durable_.receipt = receipt->receipt;
+      return;
+    }
     if (const auto* acted = std::get_if<WriteActed>(&write)) {
       durable_.acted = acted->acted;
       return;

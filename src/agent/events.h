@@ -44,6 +44,7 @@ struct Restored {
   std::map<model::InstanceKey, model::SavedState> handed;  // to be taken by the next start
   std::map<model::InstanceKey, model::SavedState> last;    // of what has ended, not yet heard
   std::set<model::InstanceKey> erasing;                    // whose data are to be erased
+  std::optional<model::Receipt> receipt;                   // for the newest command carried out
 };
 
 // --- Facts -------------------------------------------------------------------------------------
@@ -161,6 +162,11 @@ struct WriteActed {
 
   friend bool operator==(const WriteActed&, const WriteActed&) = default;
 };
+struct WriteReceipt {
+  model::Receipt receipt;
+
+  friend bool operator==(const WriteReceipt&, const WriteReceipt&) = default;
+};
 struct WriteNetwork {
   model::NodeNetwork network;
 
@@ -188,7 +194,8 @@ struct WriteErasing {
   friend bool operator==(const WriteErasing&, const WriteErasing&) = default;
 };
 using Write =
-    std::variant<WriteWanted, WriteActed, WriteNetwork, WriteHanded, WriteLast, WriteErasing>;
+    std::variant<WriteWanted, WriteActed, WriteReceipt, WriteNetwork, WriteHanded, WriteLast,
+                 WriteErasing>;
 
 struct ListRuns {
   model::RuntimeId runtime;

@@ -7,6 +7,7 @@
 
 #include "agent/context.h"
 #include "agent/states.h"
+#include "agent/wanted.h"
 #include "model/instance.h"
 #include "model/node.h"
 #include "model/protocol.h"
@@ -33,10 +34,11 @@ class Reporter {
   // The controller waits for a word: the report of this step, whatever it says, is sent.
   void answer() { must_answer_ = true; }
   void answer_fully() { must_be_full_ = true; }
+  // Fully, and with what was told.
+  void answer_with_orders() { must_be_full_ = must_have_orders_ = true; }
 
   // Ends the step: the report that is due, if any.
-  std::optional<model::Report> report(const Context& context, const model::CommandNumber& acted,
-                                      States& states);
+  std::optional<model::Report> report(const Context& context, const Wanted& wanted, States& states);
 
   // When the next heartbeat is due, or the next state.
   std::optional<Time> next(const Config& config, const States& states) const;
@@ -51,7 +53,7 @@ class Reporter {
   bool has_changes() const { return node_changed_ || !changed_.empty(); }
   Figures figures_of(const model::InstanceKey& key) const;
   bool is_due(const Context& context, const States& states) const;
-  void tell_all(model::Report& report);
+  void tell_all(model::Report& report, const Wanted& wanted);
   void tell_changes(model::Report& report);
   void tell_node(model::Report& report, Time now) const;
   model::ReportedStatus measured_status(const model::ReportedStatus& status);
@@ -73,6 +75,7 @@ class Reporter {
   // Since the last step.
   bool must_answer_ = false;
   bool must_be_full_ = false;  // stays until it could be said
+  bool must_have_orders_ = false;
   bool node_changed_ = false;
   std::set<model::InstanceKey> changed_;
 };

@@ -45,11 +45,18 @@ Wanted::Wanted(Restored restored)
     : records_(std::move(restored.wanted)),
       network_(std::move(restored.network)),
       acted_(restored.acted),
+      receipt_(std::move(restored.receipt)),
       restored_(restored.acted) {}
 
 const model::WantedRecord* Wanted::find(const model::InstanceKey& key) const {
   const auto found = records_.find(key);
   return found == records_.end() ? nullptr : &found->second;
+}
+
+model::ToldOrders Wanted::told() const {
+  model::ToldOrders told{.run = {}, .network = network_};
+  for (const auto& [key, record] : records_) told.run.push_back(last_told(record));
+  return told;
 }
 
 std::size_t Wanted::size_after(const model::Command& command) const {
@@ -87,6 +94,10 @@ std::set<model::InstanceKey> Wanted::carry_out(const model::Command& command,
   if (command.network) put(*command.network, writes);
   acted_ = command.number;
   writes.push_back(WriteActed{acted_});
+  if (command.receipt) {
+    receipt_ = command.receipt;
+    writes.push_back(WriteReceipt{*receipt_});
+  }
   return changed;
 }
 

@@ -26,6 +26,12 @@ class Wanted {
   // The newest command carried out.
   const model::CommandNumber& acted() const { return acted_; }
 
+  // The proof of it, to be shown to the controller; of an earlier one if that came without.
+  const std::optional<model::Receipt>& receipt() const { return receipt_; }
+
+  // All that was told last.
+  model::ToldOrders told() const;
+
   // Whether this instance may have been running before the agent started.
   bool is_restored(const model::CommandNumber& generation) const { return generation <= restored_; }
 
@@ -56,6 +62,7 @@ class Wanted {
   std::map<model::InstanceKey, model::WantedRecord> records_;
   std::optional<model::NodeNetwork> network_;
   model::CommandNumber acted_;
+  std::optional<model::Receipt> receipt_;
   model::CommandNumber restored_;  // what acted_ was when the agent started
 };
 

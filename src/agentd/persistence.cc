@@ -13,6 +13,7 @@ constexpr std::string_view kWanted = "wanted/";
 constexpr std::string_view kHanded = "handed/";
 constexpr std::string_view kLast = "last/";
 constexpr std::string_view kActed = "acted";
+constexpr std::string_view kReceipt = "receipt";
 constexpr std::string_view kErasing = "erasing/";
 constexpr std::string_view kNetwork = "network";
 
@@ -31,6 +32,9 @@ struct ToChange {
   }
   store::Change operator()(const agent::WriteActed& write) const {
     return {std::string(kActed), codec::encode_record(write.acted)};
+  }
+  store::Change operator()(const agent::WriteReceipt& write) const {
+    return {std::string(kReceipt), codec::encode_record(write.receipt)};
   }
   store::Change operator()(const agent::WriteNetwork& write) const {
     return {std::string(kNetwork), codec::encode_record(write.network)};
@@ -83,6 +87,9 @@ Result<agent::Restored> load(const store::Store& store) {
   TRY(load_states(store, kLast, restored.last));
   if (const auto acted = TRY(store.get(kActed))) {
     restored.acted = TRY(decode<model::CommandNumber>({std::string(kActed), *acted}));
+  }
+  if (const auto receipt = TRY(store.get(kReceipt))) {
+    restored.receipt = TRY(decode<model::Receipt>({std::string(kReceipt), *receipt}));
   }
   if (const auto network = TRY(store.get(kNetwork))) {
     restored.network = TRY(decode<model::NodeNetwork>({std::string(kNetwork), *network}));

@@ -203,21 +203,39 @@ void describe(V& v, T& record) {
   v.field("isBehind", is_behind);
 }
 
-template <class V, Is<model::CounterRecord> T>
-void describe(V& v, T& record) {
-  auto& [epoch, revision, next_uid, next_gid, next_freed] = record;
-  v.required("epoch", epoch);
-  v.required("revision", revision);
-  v.required("nextUid", next_uid);
-  v.required("nextGid", next_gid);
-  v.required("nextFreed", next_freed);
-}
-
 template <class V, Is<model::CommandNumber> T>
 void describe(V& v, T& command) {
   auto& [epoch, number] = command;
   v.required("epoch", epoch);
   v.required("number", number);
+}
+
+template <class V, Is<model::Receipt> T>
+void describe(V& v, T& receipt) {
+  auto& [cluster, number, seal] = receipt;
+  v.required("cluster", cluster);
+  v.required("number", number);
+  v.required("seal", seal);
+}
+
+template <class V, Is<model::Hold> T>
+void describe(V& v, T& hold) {
+  auto& [reason, shown, node] = hold;
+  v.required("reason", reason);
+  v.required("shown", shown);
+  v.field("node", node);
+}
+
+template <class V, Is<model::CounterRecord> T>
+void describe(V& v, T& record) {
+  auto& [epoch, revision, next_uid, next_gid, next_freed, cluster, hold] = record;
+  v.required("epoch", epoch);
+  v.required("revision", revision);
+  v.required("nextUid", next_uid);
+  v.required("nextGid", next_gid);
+  v.required("nextFreed", next_freed);
+  v.field("cluster", cluster);
+  v.field("hold", hold);
 }
 
 template <class V, Is<model::InstanceSpec> T>

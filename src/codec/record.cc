@@ -89,6 +89,7 @@ BERTH_RECORD(NodeNetwork)
 BERTH_RECORD(CounterRecord)
 BERTH_RECORD(WantedRecord)
 BERTH_RECORD(CommandNumber)
+BERTH_RECORD(Receipt)
 BERTH_RECORD(InstanceKey)
 
 #undef BERTH_RECORD

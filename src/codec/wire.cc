@@ -61,6 +61,13 @@ v1::InstanceSpec to_wire(const model::InstanceSpec& spec) {
   return out;
 }
 
+v1::ToldOrders to_wire(const model::ToldOrders& told) {
+  v1::ToldOrders out;
+  for (const auto& spec : told.run) *out.add_run() = to_wire(spec);
+  if (told.network) write_json(*out.mutable_network(), *told.network);
+  return out;
+}
+
 v1::SavedState to_wire(const model::SavedState& state) {
   v1::SavedState out;
   *out.mutable_key() = codec::to_wire(state.key);
@@ -149,6 +156,18 @@ Result<T> document_of(const std::string& json, const Path& at,
 
 model::CommandNumber read(const v1::CommandNumber& number) {
   return {number.epoch(), number.number()};
+}
+
+Result<model::Receipt> read(const v1::Receipt& receipt, const Path& at) {
+  model::Receipt out;
+  out.cluster = TRY(text_by(Name{}, receipt.cluster(), Path(at, "cluster")));
+  out.number = read(receipt.number());
+  out.seal = TRY(text_by(Name{}, receipt.seal(), Path(at, "seal")));
+  return out;
+}
+
+Result<model::NodeNetwork> read_network(const std::string& json, const Path& at) {
+  return document_of<model::NodeNetwork>(json, at, WireLimits::kNetworkBytesMax);
 }
 
 Result<model::InstanceKey> read(const v1::InstanceKey& key, const Path& at) {
@@ -296,6 +315,15 @@ Result<std::vector<T>> read_all(const List& list, const Path& at) {
   return out;
 }
 
+Result<model::ToldOrders> read(const v1::ToldOrders& told, const Path& at) {
+  model::ToldOrders out;
+  out.run = TRY(read_all<model::InstanceSpec>(told.run(), Path(at, "run")));
+  if (!told.network().empty()) {
+    out.network = TRY(read_network(told.network(), Path(at, "network")));
+  }
+  return out;
+}
+
 Result<model::NodeMeasurement> read(const v1::NodeMeasurement& measurement, const Path& at) {
   model::NodeMeasurement out;
   out.traffic = TRY(read(measurement.traffic(), Path(at, "traffic")));
@@ -371,6 +399,14 @@ v1::InstanceState to_wire(model::InstanceState state) {
   CHECK(false, "unknown state");
 }
 
+v1::Receipt to_wire(const model::Receipt& receipt) {
+  v1::Receipt out;
+  out.set_cluster(receipt.cluster);
+  *out.mutable_number() = to_wire(receipt.number);
+  out.set_seal(receipt.seal);
+  return out;
+}
+
 v1::Command to_wire(const model::Command& command) {
   v1::Command out;
   *out.mutable_number() = to_wire(command.number);
@@ -382,6 +418,8 @@ v1::Command to_wire(const model::Command& command) {
   if (command.network) write_json(*out.mutable_network(), *command.network);
   for (const auto& state : command.states) *out.add_states() = to_wire(state);
   for (const auto& key : command.erase) *out.add_erase() = to_wire(key);
+  out.set_report_told(command.report_told);
+  if (command.receipt) *out.mutable_receipt() = to_wire(*command.receipt);
   return out;
 }
 
@@ -400,6 +438,8 @@ v1::Report to_wire(const model::Report& report) {
   for (const auto& key : report.gone) *out.add_gone() = to_wire(key);
   if (report.measurement) *out.mutable_measurement() = to_wire(*report.measurement);
   for (const auto& state : report.states) *out.add_states() = to_wire(state);
+  if (report.receipt) *out.mutable_receipt() = to_wire(*report.receipt);
+  if (report.told) *out.mutable_told() = to_wire(*report.told);
   return out;
 }
 
@@ -420,9 +460,10 @@ Result<model::Command> from_wire(const v1::Command& command) {
   out.erase = TRY(read_all<model::InstanceKey>(command.erase(), Path(top, "erase")));
   out.report_fully = command.report_fully();
   if (!command.network().empty()) {
-    out.network = TRY(document_of<model::NodeNetwork>(command.network(), Path(top, "network"),
-                                                      WireLimits::kNetworkBytesMax));
+    out.network = TRY(read_network(command.network(), Path(top, "network")));
   }
+  out.report_told = command.report_told();
+  if (command.has_receipt()) out.receipt = TRY(read(command.receipt(), Path(top, "receipt")));
   if (command.has_base()) out.base = read(command.base());
   return out;
 }
@@ -448,6 +489,8 @@ Result<model::Report> from_wire(const v1::Report& report) {
     out.not_ready_for.emplace(id, Duration(time));
   }
   if (report.has_usage()) out.usage = TRY(read(report.usage(), Path(top, "usage")));
+  if (report.has_receipt()) out.receipt = TRY(read(report.receipt(), Path(top, "receipt")));
+  if (report.has_told()) out.told = TRY(read(report.told(), Path(top, "told")));
   return out;
 }
 

@@ -39,6 +39,8 @@ class ArbitraryMessages {
     report.gone = keys();
     if (below(2) == 0) report.measurement = measurement();
     report.states = states();
+    if (below(2) == 0) report.receipt = receipt();
+    if (below(2) == 0) report.told = told();
     return report;
   }
 
@@ -46,6 +48,15 @@ class ArbitraryMessages {
   std::uint64_t below(std::uint64_t n) { return fields_.random().below(n); }
 
   model::CommandNumber number() { return fields_.make<model::CommandNumber>(); }
+
+  model::Receipt receipt() { return {"c" + std::to_string(below(9)), number(), "0a1b"}; }
+
+  model::ToldOrders told() {
+    model::ToldOrders told;
+    for (auto i = below(3); i > 0; --i) told.run.push_back(spec());
+    if (below(2) == 0) told.network.emplace();
+    return told;
+  }
 
   std::vector<model::InstanceKey> keys() {
     std::vector<model::InstanceKey> keys(below(4));

@@ -106,6 +106,7 @@ struct Rebalancing {
 // What the passes must look at in this step.
 struct Dirty {
   bool plan = false;
+  bool everything = false;                                        // a hold has ended
   std::set<model::NodeId> nodes;                                  // reachability
   std::set<model::NodeId> loads;                                  // against their thresholds
   std::set<model::NodeId> readiness;                              // of their runtimes

@@ -40,6 +40,10 @@ std::string_view to_string(NoteKind kind) {
     case NoteKind::AlertRaised: return "AlertRaised";
     case NoteKind::AlertEnded: return "AlertEnded";
     case NoteKind::MoveFailed: return "MoveFailed";
+    case NoteKind::Held: return "Held";
+    case NoteKind::HeldOn: return "HeldOn";
+    case NoteKind::HoldEnded: return "HoldEnded";
+    case NoteKind::ReportRefused: return "ReportRefused";
   }
   CHECK(false, "unknown kind of note");
 }

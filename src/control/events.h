@@ -92,6 +92,16 @@ struct ForgetNodeCall {
   model::NodeId node;
 };
 
+enum class Release {
+  Accept,  // the store is the truth
+  Adopt,   // what agents run and were told is
+};
+// Ends a hold (control/hold/hold.h) by an operator's decision.
+struct ReleaseCall {
+  CallId call = 0;
+  Release how = Release::Accept;
+};
+
 struct Subscribed {
   ListenerId listener = 0;
 };
@@ -101,7 +111,8 @@ struct Unsubscribed {
 
 using Event =
     std::variant<NodeConnected, NodeDisconnected, NodeReported, ApplyCall, DeleteCall, CordonCall,
-                 DrainCall, PauseCall, RebalanceCall, ForgetNodeCall, Subscribed, Unsubscribed>;
+                 DrainCall, PauseCall, RebalanceCall, ForgetNodeCall, ReleaseCall, Subscribed,
+                 Unsubscribed>;
 
 // --- Effects -----------------------------------------------------------------------------------
 
@@ -221,6 +232,10 @@ enum class NoteKind {
   AlertRaised,
   AlertEnded,
   MoveFailed,
+  Held,
+  HeldOn,
+  HoldEnded,
+  ReportRefused,
 };
 
 std::string_view to_string(NoteKind kind);

@@ -21,6 +21,7 @@
 #include "controld/loop.h"
 #include "controld/persistence.h"
 #include "controld/publisher.h"
+#include "controld/receipts.h"
 #include "controld/server_identity.h"
 #include "controld/streams.h"
 #include "controld/watch_hub.h"
@@ -32,6 +33,7 @@
 #include "shell/workers.h"
 #include "store/sqlite/sqlite_store.h"
 #include "trust/files.h"
+#include "trust/seal.h"
 
 namespace berth::controld {
 namespace {
@@ -71,6 +73,7 @@ class Daemon::Impl {
       : config_(config),
         store_(std::move(store)),
         identity_(std::move(identity)),
+        receipts_(identity_->authority(), durable.counters.cluster),
         workers_(kWorkers, kWorkWaitingMax),
         events_({}, std::move(events)),
         streams_([this](std::uint64_t connection, v1::ToAgent message) {
@@ -85,7 +88,7 @@ class Daemon::Impl {
                   .streams = streams_,
                   .identity = identity_.get(),
                   .version = config.version},
-        agents_(loop_, streams_, workers_, *identity_, links()),
+        agents_(loop_, streams_, workers_, *identity_, receipts_, links()),
         link_(std::make_unique<link::ServerEnd>(agents_.listener())),
         grpc_front_(make_grpc_front(services_)) {}
 
@@ -119,15 +122,20 @@ class Daemon::Impl {
  private:
   Loop::Ports ports() {
     return {.send =
-                [this](const control::Outgoing& outgoing) {
-                  v1::ToAgent message;
-                  *message.mutable_command() = codec::to_wire(outgoing.command);
-                  link_->send(outgoing.connection, std::move(message));
-                },
+                [this](const control::Outgoing& outgoing) { send(outgoing); },
             .stepped =
                 [this](const control::Controller& controller, const control::Effects& effects) {
                   publisher_.stepped(controller, effects);
                 }};
+  }
+
+  // With the receipt for what it orders: an agent can show it to a store that has forgotten that.
+  void send(const control::Outgoing& outgoing) {
+    v1::ToAgent message;
+    *message.mutable_command() = codec::to_wire(outgoing.command);
+    *message.mutable_command()->mutable_receipt() =
+        codec::to_wire(receipts_.make(outgoing.node, outgoing.command.number));
+    link_->send(outgoing.connection, std::move(message));
   }
 
   Agents::Links links() {
@@ -208,6 +216,7 @@ class Daemon::Impl {
   const DaemonConfig config_;
   store::SqliteStore store_;
   const std::unique_ptr<ServerIdentity> identity_;
+  const Receipts receipts_;
   std::unique_ptr<http::Server> http_;  // outlives all that may hold a call of it
   shell::Workers workers_;
   EventLog events_;
@@ -230,7 +239,9 @@ Daemon::~Daemon() = default;
 Result<std::unique_ptr<Daemon>> Daemon::open(const DaemonConfig& config) {
   TRY(make_directory(config.state_directory));
   auto store = TRY(store::SqliteStore::open(config.state_directory / "berthd.db"));
-  auto durable = TRY(load_or_begin(store));
+  auto durable = TRY(load_or_begin(
+      store, {.new_cluster = trust::draw_name(),
+              .is_known = ServerIdentity::is_on_record(config.state_directory)}));
   auto identity =
       TRY(ServerIdentity::open(config.state_directory, certificate_hosts(config.advertise),
                                system_clock::now(), config.certificates.validity));

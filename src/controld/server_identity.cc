@@ -47,6 +47,11 @@ Result<std::unique_ptr<ServerIdentity>> ServerIdentity::open(const std::filesyst
   return identity;
 }
 
+bool ServerIdentity::is_on_record(const std::filesystem::path& directory) {
+  std::error_code error;
+  return std::filesystem::exists(directory / "authority", error);
+}
+
 trust::KeyAndCertificate ServerIdentity::server() const {
   const std::lock_guard lock(mutex_);
   return server_;

@@ -29,6 +29,9 @@ class ServerIdentity {
                                                       trust::WallTime now,
                                                       std::chrono::hours validity);
 
+  // Whether this directory has had an authority: then its unit is not new.
+  static bool is_on_record(const std::filesystem::path& directory);
+
   const trust::Authority& authority() const { return authority_; }
   std::chrono::hours validity() const { return validity_; }  // of what the authority signs
   trust::KeyAndCertificate server() const;

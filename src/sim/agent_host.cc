@@ -20,6 +20,7 @@ struct Apply {
   agent::Restored& memory;
 
   void operator()(const agent::WriteActed& write) const { memory.acted = write.acted; }
+  void operator()(const agent::WriteReceipt& write) const { memory.receipt = write.receipt; }
   void operator()(const agent::WriteNetwork& write) const { memory.network = write.network; }
   void operator()(const agent::WriteWanted& write) const {
     put(memory.wanted, write.key, write.record);

@@ -18,6 +18,12 @@ void make_twin_addresses(control::Durable& durable) {
   }
 }
 
+// As the shell of a real control plane does it; nobody forges seals here.
+control::Outgoing with_receipt(control::Outgoing outgoing, const std::string& cluster) {
+  outgoing.command.receipt = model::Receipt{cluster, outgoing.command.number, "sealed"};
+  return outgoing;
+}
+
 control::Outgoing without_states(control::Outgoing outgoing) {
   std::erase_if(outgoing.command.states,
                 [](const model::SavedState& state) { return !state.content.empty(); });
@@ -99,7 +105,8 @@ void ControllerHost::committed(const control::Effects& effects) {
 }
 
 void ControllerHost::perform(const control::Effects& effects) {
-  for (const control::Outgoing& outgoing : effects.commands) {
+  for (const control::Outgoing& unsealed : effects.commands) {
+    const control::Outgoing outgoing = with_receipt(unsealed, core_->durable().counters.cluster);
     stage_.trace.line(stage_.now(), name_, "> {} {}", outgoing.node.value(),
                       describe(outgoing.command));
     watch_.sending(outgoing);

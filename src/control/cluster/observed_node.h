@@ -72,6 +72,10 @@ struct ObservedNode {
   std::uint64_t revision = 0;
   model::CommandNumber acted;
   std::optional<Time> asked_for_full;
+  std::optional<model::Receipt> receipt;          // that it has shown on this connection
+  std::optional<model::ToldOrders> orders_shown;  // while the controller is held
+  std::optional<ConnectionId> asked_for_orders;   // there
+  bool was_refused = false;                       // a report on this connection was not credible
   model::NodeInfo info;
   std::optional<model::Usage> usage;
   model::Usage instance_usage;  // sum over `reported`

@@ -7,15 +7,13 @@
 #include "control/cluster/alarms.h"
 #include "control/cluster/alerts.h"
 #include "control/cluster/readiness.h"
+#include "control/hold/hold.h"
 #include "control/launcher/handover.h"
 #include "control/launcher/states.h"
 #include "control/record_events.h"
 
 namespace berth::control {
 namespace {
-
-// Nobody carries out so many commands; whoever says so would use up the numbers for all others.
-constexpr std::uint64_t kNumberMax = std::uint64_t{1} << 62;
 
 // What runtimes say changes often and is observed anew after a restart: it is not written to disk.
 model::NodeRecord without_readiness(const model::NodeRecord& known, const model::NodeId& id,
@@ -40,25 +38,6 @@ bool differs_in_words_only(const model::NodeInfo& before, model::NodeInfo after)
   }
   after.remarks = before.remarks;
   return before == after;
-}
-
-model::CommandNumber newest_number(const Context& context) {
-  const model::CounterRecord& counters = context.state.durable().counters;
-  return {counters.epoch, counters.revision};
-}
-
-bool is_absurd(const Context& context, const model::CommandNumber& acted) {
-  return acted > newest_number(context) &&
-         (acted.epoch >= kNumberMax || acted.number >= kNumberMax);
-}
-
-// A controller whose store was lost must not number its commands below those of its former life.
-void keep_ahead_of(Context& context, const model::CommandNumber& acted) {
-  if (acted <= newest_number(context)) return;
-  model::CounterRecord counters = context.state.durable().counters;
-  counters.epoch = acted.epoch;
-  counters.revision = acted.number;
-  context.state.put(counters);
 }
 
 // What an instance uses changes all the time, and decides nothing about the instance itself.
@@ -87,6 +66,7 @@ class Intake {
       if (!node_.told.contains(status.key)) mark_wanted(status.key);
     }
     take_states();
+    if (report_.told && is_held(context_)) node_.orders_shown = report_.told;
     for (const model::InstanceKey& key : not_listed()) drop_status(key);
     tell_again();
   }
@@ -321,7 +301,6 @@ bool is_anything_unplaced(const Context& context) {
 
 void take(Context& context, const model::NodeId& id, ObservedNode& node,
           const model::Report& report, Verdict verdict) {
-  keep_ahead_of(context, report.acted);
   node.revision = report.revision;
   const model::Usage system_usage = system_usage_of(node);
   Intake intake(context, id, node, report);
@@ -340,6 +319,19 @@ void take(Context& context, const model::NodeId& id, ObservedNode& node,
   }
 }
 
+void show_receipt(Context& context, const model::NodeId& id, ObservedNode& node,
+                  const model::Receipt& receipt) {
+  node.receipt = receipt;
+  compare(context, id, receipt);
+}
+
+// Nothing that it says can be relied on; what it runs is left alone.
+void refuse(Context& context, const model::NodeId& id, ObservedNode& node) {
+  if (std::exchange(node.was_refused, true)) return;
+  context.note(NoteKind::ReportRefused, id,
+               "it claims to have carried out a command that was never given, without a receipt");
+}
+
 void lose_touch(Context& context, ObservedNode& node) {
   node.out_of_touch_since = context.now;
   node.reported_fully = false;
@@ -355,7 +347,8 @@ void record(Context& context, const NodeReported& event) {
   if (node->liveness != Liveness::Reachable) context.dirty.nodes.insert(event.node);
   context.dirty.statuses.merge(std::exchange(node->watched, {}));
 
-  if (is_absurd(context, event.report.acted)) return;
+  if (event.report.receipt) show_receipt(context, event.node, *node, *event.report.receipt);
+  if (!is_credible(context, *node, event.report.acted)) return refuse(context, event.node, *node);
   const Verdict verdict = judge(*node, event.report);
   if (verdict == Verdict::Gap) return ask_for_full(context, event.node, *node);
   if (verdict != Verdict::Stale) take(context, event.node, *node, event.report, verdict);
@@ -373,6 +366,9 @@ void record(Context& context, const NodeConnected& event) {
   node.connection = event.connection;
   node.newest_connection = event.connection;
   node.asked_for_full.reset();
+  node.receipt.reset();
+  node.orders_shown.reset();
+  node.was_refused = false;
   context.dirty.nodes.insert(event.node);
 }
 

@@ -187,28 +187,16 @@ TEST_F(Reports, AnInstanceThatVanishedHasItsTimeToComeBack) {
 
 // --- Numbers -----------------------------------------------------------------------------------
 
-TEST_F(Reports, ANumberThatNobodyCanHaveReachedIsIgnored) {
+TEST_F(Reports, WhoClaimsWhatWasNeverOrderedIsNotBelieved) {
   const std::uint64_t revision = driver.revision();
   model::Report report = failure();
-  report.acted.number = ~std::uint64_t{0};
+  report.acted.number += 1;
   driver.report("n1", report);
-  EXPECT_TRUE(driver.is_idle());
+  EXPECT_TRUE(driver.noted(NoteKind::ReportRefused, "node/n1"));
   EXPECT_EQ(driver.revision(), revision);
-}
-
-TEST(LostStore, CommandsAreNumberedAheadOfWhatAnyAgentHasActedOn) {
-  Driver driver;
-  driver.add("n1").acted = {1, 500};
-  driver.connect("n1");
-  EXPECT_GT(driver.commands_to("n1").at(0).number, (model::CommandNumber{1, 500}));
-  EXPECT_EQ(driver.agent("n1").acted, driver.commands_to("n1").back().number);
-}
-
-TEST(LostStore, AnEpochOfTheFormerLifeIsTakenOver) {
-  Driver driver;
-  driver.add("n1").acted = {7, 3};
-  driver.connect("n1");
-  EXPECT_EQ(driver.commands_to("n1").at(0).number.epoch, 7u);
+  EXPECT_EQ(status(), "active");
+  driver.report("n1", report);
+  EXPECT_TRUE(driver.is_idle()) << "it is said once";
 }
 
 }  // namespace

@@ -91,6 +91,16 @@ void Driver::restart() {
   tell({});
 }
 
+void Driver::restart_with(Durable disk) {
+  disk_ = std::move(disk);
+  restart();
+}
+
+CallId Driver::release(Release how) {
+  tell({ReleaseCall{++last_call_, how}});
+  return last_call_;
+}
+
 const model::InstanceRecord& Driver::record(const model::InstanceKey& key) const {
   return durable().instances.at(key);
 }
@@ -221,7 +231,8 @@ void Driver::let_agents_answer() {
   for (int answers = 0; !undelivered_.empty(); ++answers) {
     ASSERT_LT(answers, kAnswersMax) << "controller and agents do not come to rest";
     std::vector<Event> reports;
-    for (const Outgoing& outgoing : std::exchange(undelivered_, {})) {
+    for (Outgoing& outgoing : std::exchange(undelivered_, {})) {
+      outgoing.command.receipt = {durable().counters.cluster, outgoing.command.number, "sealed"};
       const auto connection = connections_.find(outgoing.node);
       const bool open =
           connection != connections_.end() && connection->second == outgoing.connection;

@@ -60,6 +60,10 @@ class Driver {
 
   // The controller dies and starts again from its disk; every stream breaks.
   void restart();
+  // From another disk.
+  void restart_with(Durable disk);
+
+  CallId release(Release how);
 
   // --- Answers.
 

@@ -5,6 +5,12 @@ namespace berth::control {
 model::Report FakeAgent::answer(const model::Command& command) {
   const bool acceptable = command.number > acted && (!command.base || *command.base == acted);
   if (acceptable) carry_out(command);
+  if (command.report_told) {
+    model::Report report = full();
+    report.told.emplace(model::ToldOrders{{}, network});
+    for (const auto& [key, spec] : wanted_) report.told->run.push_back(spec);
+    return report;
+  }
   if (command.report_fully || (acceptable && !command.base)) return full();
   return changes();
 }
@@ -14,6 +20,7 @@ model::Report FakeAgent::full() {
   model::Report report = begin(++revision_);
   report.full = true;
   report.node = info;
+  report.receipt = receipt;
   for (const auto& [key, status] : statuses) report.instances.push_back(status);
   report.states = std::exchange(saved_, {});
   return report;
@@ -74,6 +81,7 @@ void FakeAgent::lose_everything() {
   statuses.clear();
   wanted_.clear();
   acted = {};
+  receipt.reset();
   network.reset();
   revision_ = 0;
   clear_changes();
@@ -95,6 +103,7 @@ void FakeAgent::clear_changes() {
 
 void FakeAgent::carry_out(const model::Command& command) {
   acted = command.number;
+  if (command.receipt) receipt = command.receipt;
   if (command.network) network = command.network;
   for (const model::SavedState& state : command.states) {
     if (state.content.empty()) {

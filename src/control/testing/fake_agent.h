@@ -21,6 +21,7 @@ class FakeAgent {
   model::NodeInfo info;
   std::optional<model::Usage> usage;
   model::CommandNumber acted;
+  std::optional<model::Receipt> receipt;  // of the last command that had one
   std::map<model::InstanceKey, model::ReportedStatus> statuses;
   std::optional<model::NodeNetwork> network;               // as it was last told
   std::map<model::InstanceKey, int> starts;                // how often each was started

@@ -283,6 +283,18 @@ class Front final : public v1::Berth::CallbackService {
                                v1::Revision* response) override {
     return unary("ResumeInstance", context, request, response);
   }
+  UnaryReactor* AcceptStore(Context* context, const v1::AcceptStoreRequest* request,
+                            v1::Revision* response) override {
+    return unary("AcceptStore", context, request, response);
+  }
+  UnaryReactor* AdoptStore(Context* context, const v1::AdoptStoreRequest* request,
+                           v1::Revision* response) override {
+    return unary("AdoptStore", context, request, response);
+  }
+  UnaryReactor* PreviewAdoption(Context* context, const v1::PreviewAdoptionRequest* request,
+                                v1::Adoption* response) override {
+    return unary("PreviewAdoption", context, request, response);
+  }
   UnaryReactor* ForgetNode(Context* context, const v1::NodeRequest* request,
                            v1::Revision* response) override {
     return unary("ForgetNode", context, request, response);

@@ -20,7 +20,8 @@ constexpr std::array kProbes{
 
 ProbeAnswer readiness(const std::optional<Error>& trouble, const ClusterCounts* counts,
                       bool verbose) {
-  const bool ready = !trouble && counts != nullptr;
+  const bool is_held = counts != nullptr && counts->held;
+  const bool ready = !trouble && counts != nullptr && !is_held;
   ProbeAnswer answer{.status = ready ? 200 : 503, .text = ""};
   if (!verbose && ready) {
     answer.text = "ok\n";
@@ -29,6 +30,9 @@ ProbeAnswer readiness(const std::optional<Error>& trouble, const ClusterCounts* 
   answer.text += trouble ? fmt::format("[-] store: {}\n", trouble->message) : "[+] store: ok\n";
   answer.text +=
       counts == nullptr ? "[-] controller: too busy to answer\n" : "[+] controller: ok\n";
+  if (is_held) {
+    answer.text += fmt::format("[-] held: {}; see `berth store`\n", *counts->held);
+  }
   if (counts != nullptr && verbose) {
     answer.text += fmt::format("[+] settled: {}\n[+] nodes: {} reachable\n[+] revision: {}\n",
                                counts->settled ? "yes" : "not yet", counts->nodes.at("reachable"),
