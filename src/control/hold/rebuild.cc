@@ -230,13 +230,22 @@ class Rebuild {
       const RequestKey key{run.item, run.subject};
       const auto found = wanted.find(key);
       if (found == wanted.end()) continue;
-      run.version = found->second.version;
+      if (!means(run, found->second.version)) run.version = found->second.version;
       run.priority = found->second.priority;
       if (run.instances) run.instances = std::max(*run.instances, *found->second.instances);
       wanted.erase(found);
       context_.state.erase_rollout(key);
     }
     context_.state.put(deployment);
+  }
+
+  // Left out it means the only one that there is.
+  bool means(const model::RunRequest& run, const std::string& version) const {
+    const auto& items = durable().items;
+    const auto only = items.lower_bound({run.item, ""});
+    const auto next = only == items.end() ? only : std::next(only);
+    const bool is_only = next == items.end() || next->first.item != run.item;
+    return run.version.empty() && is_only && only != items.end() && only->first.version == version;
   }
 
   Context& context_;
