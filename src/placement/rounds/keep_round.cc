@@ -64,6 +64,7 @@ const char* why_it_should_go(const Board& board, const Request& request) {
 RequestList keep_round(Board& board) {
   RequestList rest;
   for (std::size_t i = 0; i < board.requests().size(); ++i) {
+    if (!board.is_wanted()) return {};
     const Request& request = board.requests()[i];
     const bool may_stay = request.present != nullptr && drain_of(board, request) == Drain::No;
     if (!may_stay || !keep(board, i, why_it_stays(request))) rest.push_back(i);
@@ -74,6 +75,7 @@ RequestList keep_round(Board& board) {
 // What should leave its node or runtime, and has found no other place, stays for the time being.
 void stay_round(Board& board) {
   for (std::size_t i = 0; i < board.requests().size(); ++i) {
+    if (!board.is_wanted()) return;
     const Request& request = board.requests()[i];
     if (board.seat(i).choice || request.present == nullptr) continue;
     if (drain_of(board, request) != Drain::Gently) continue;
