@@ -7,6 +7,7 @@
 
 #include "controld/daemon.h"
 #include "shell/clock.h"
+#include "shell/descriptor_limit.h"
 #include "shell/log.h"
 #include "shell/notify.h"
 #include "shell/settings.h"
@@ -110,7 +111,8 @@ void wait_for_end(shell::Signals& signals, controld::Daemon& daemon) {
 
 Result<void> run(const Settings& settings) {
   TRY(set_up_log(settings));
-  const controld::DaemonConfig config = TRY(config_of(settings));
+  controld::DaemonConfig config = TRY(config_of(settings));
+  config.connections = controld::connection_limits(shell::raise_descriptor_limit().now);
   shell::Signals signals = TRY(shell::Signals::block());
   const auto daemon = TRY(controld::Daemon::open(config));
   shell::notify_ready();

@@ -25,6 +25,7 @@
 #include "controld/streams.h"
 #include "controld/watch_hub.h"
 #include "link/credentials.h"
+#include "link/gate.h"
 #include "link/server_end.h"
 #include "shell/log.h"
 #include "shell/notify.h"
@@ -78,13 +79,16 @@ class Daemon::Impl {
         }),
         publisher_(events_, hub_),
         loop_(store_, with_dates(config.control), std::move(durable), ports()),
+        planner_(loop_),
         services_{.loop = loop_,
                   .hub = hub_,
                   .events = events_,
                   .workers = workers_,
+                  .planner = planner_,
                   .streams = streams_,
                   .identity = identity_.get(),
-                  .version = config.version},
+                  .version = config.version,
+                  .ask_grpc = [this](const auto& tell) { gate_->ask(tell); }},
         agents_(loop_, streams_, workers_, *identity_, links()),
         link_(std::make_unique<link::ServerEnd>(agents_.listener())),
         grpc_front_(make_grpc_front(services_)) {}
@@ -98,6 +102,7 @@ class Daemon::Impl {
         .https = to_string({advertised_host(config_.advertise, https.host), https.port}),
         .grpc = to_string({advertised_host(config_.advertise, grpc.host), grpc.port})});
     loop_thread_ = std::thread([this] { loop_.run(); });
+    gate_->open();
     http_->start();
     renewal_.emplace(config_.certificates.look_every, [this] { renew(); });
     TRY(trust::write_secret(
@@ -139,9 +144,11 @@ class Daemon::Impl {
 
   Result<HostPort> listen_for_https() {
     HostPort address = TRY(parse_host_port(config_.https));
-    http_ = TRY(http::Server::open(
-        services_,
-        {.socket = config_.socket, .socket_group = config_.socket_group, .https = config_.https}));
+    http_ = TRY(http::Server::open(services_, {.socket = config_.socket,
+                                               .socket_group = config_.socket_group,
+                                               .https = config_.https,
+                                               .limits = {.remote = config_.connections.https,
+                                                          .local = config_.connections.local}}));
     TRY(http_->set_identity(identity_->server(), identity_->authority().pem().certificate));
     address.port = http_->https_port();
     return address;
@@ -151,26 +158,22 @@ class Daemon::Impl {
     HostPort address = TRY(parse_host_port(config_.grpc));
     ::grpc::EnableDefaultHealthCheckService(true);
     ::grpc::reflection::InitProtoReflectionServerBuilderPlugin();
-    int port = 0;
+    gate_ = TRY(link::Gate::listen(
+        {.host = address.host, .port = address.port, .guests = config_.connections.grpc}));
     ::grpc::ServerBuilder builder;
-    builder.AddListeningPort(
-        config_.grpc,
-        link::server_credentials(identity_->directory(), std::chrono::ceil<std::chrono::seconds>(
-                                                             config_.certificates.look_every)),
-        &port);
+    gate_->prepare(builder, link::server_credentials(identity_->directory(),
+                                                     std::chrono::ceil<std::chrono::seconds>(
+                                                         config_.certificates.look_every)));
     builder.RegisterService(&link_->service());
     builder.RegisterService(grpc_front_.get());
     link_->prepare(builder);
-    builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
     server_ = builder.BuildAndStart();
-    if (server_ == nullptr || port == 0) {
-      return Error{Code::Unavailable, "cannot listen on " + config_.grpc};
-    }
+    if (server_ == nullptr) return Error{Code::Unavailable, "cannot serve " + config_.grpc};
     for (const char* service :
          {v1::Berth::service_full_name(), v1::AgentLink::service_full_name()}) {
       server_->GetHealthCheckService()->SetServingStatus(service, true);
     }
-    address.port = static_cast<std::uint16_t>(port);
+    address.port = gate_->port();
     return address;
   }
 
@@ -192,9 +195,11 @@ class Daemon::Impl {
     renewal_.reset();
     loop_.stop();
     if (loop_thread_.joinable()) loop_thread_.join();
+    planner_.stop();
     hub_.stop();
     workers_.stop();
     streams_.close();
+    if (gate_ != nullptr) gate_->close();
     link_->close();
     if (server_ != nullptr) {
       server_->Shutdown(system_clock::now() + std::chrono::seconds(2));
@@ -215,10 +220,12 @@ class Daemon::Impl {
   Streams streams_;
   Publisher publisher_;
   Loop loop_;
+  Planner planner_;
   api::Services services_;
   Agents agents_;
   std::unique_ptr<link::ServerEnd> link_;
   std::unique_ptr<::grpc::Service> grpc_front_;
+  std::unique_ptr<link::Gate> gate_;
   std::unique_ptr<::grpc::Server> server_;
   std::optional<shell::Periodic> renewal_;
   std::thread loop_thread_;

@@ -7,6 +7,7 @@
 
 #include "base/result.h"
 #include "control/config.h"
+#include "controld/connection_limits.h"
 #include "controld/server_identity.h"
 
 namespace berth::controld {
@@ -21,6 +22,7 @@ struct DaemonConfig {
   control::Config control;
   std::string version;
   CertificateTimes certificates = {};
+  ConnectionLimits connections = connection_limits(1024);
 };
 
 // The control plane: the loop around the controller, its store, the link to the agents and the

@@ -15,6 +15,7 @@ namespace berth::controld::api {
 namespace {
 
 constexpr std::size_t kSmall = 1 << 20;
+constexpr std::size_t kPlan = 8 << 20;  // as much as gRPC takes
 constexpr std::size_t kLarge = 64 << 20;
 
 template <class Request>
@@ -36,7 +37,7 @@ std::vector<Method> make_methods() {
   using enum Effect;
   std::vector<Method> table{
       {"Apply", Admins, Changes, {{"POST", "/v1/apply"}}, kLarge, run<v1::ApplyRequest, apply>},
-      {"Plan", Viewers, Reads, {{"POST", "/v1/plan"}}, kLarge, run<v1::PlanRequest, plan>},
+      {"Plan", Viewers, Reads, {{"POST", "/v1/plan"}}, kPlan, run<v1::PlanRequest, plan>},
       {"Why", Viewers, Reads, {{"GET", "/v1/why/{instance...}"}}, 0, run<v1::WhyRequest, why>},
       {"GetCluster",
        Viewers,

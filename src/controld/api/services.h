@@ -9,6 +9,7 @@
 #include "controld/api/call.h"
 #include "controld/event_log.h"
 #include "controld/loop.h"
+#include "controld/planner.h"
 #include "controld/server_identity.h"
 #include "controld/streams.h"
 #include "controld/watch_hub.h"
@@ -28,9 +29,13 @@ struct Services {
   WatchHub& hub;
   EventLog& events;
   shell::Workers& workers;
+  Planner& planner;
   Streams& streams;
   const ServerIdentity* identity = nullptr;  // without one nobody can join
   std::string version;
+  // Has whoever lets agents in say whether it can, from a thread of its own.
+  std::function<void(const std::function<void(const std::optional<Error>&)>&)> ask_grpc =
+      [](const auto& tell) { tell(std::nullopt); };
   std::atomic<std::shared_ptr<const Endpoints>> endpoints = std::make_shared<const Endpoints>();
 };
 

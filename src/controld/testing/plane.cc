@@ -112,10 +112,12 @@ Plane::Plane(Options options)
              .stepped = [this](const auto& controller,
                                const auto& effects) { publisher_.stepped(controller, effects); }},
             options.limits),
+      planner_(loop_, options.planner),
       services_{.loop = loop_,
                 .hub = hub_,
                 .events = events_,
                 .workers = workers_,
+                .planner = planner_,
                 .streams = streams_,
                 .identity = identity_.get(),
                 .version = "test"} {
@@ -138,6 +140,7 @@ Plane::Plane(Options options)
 Plane::~Plane() {
   loop_.stop();
   thread_.join();
+  planner_.stop();
   hub_.stop();
   workers_.stop();
   streams_.close();
