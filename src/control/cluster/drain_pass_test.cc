@@ -76,6 +76,18 @@ TEST_F(DrainOfANode, LeavesWhatDoesNotComeUpOnTheOnlyOtherNodeAndTriesThatAgainL
   EXPECT_EQ(driver.agent("n1").starts[kA], 1);
 }
 
+TEST_F(DrainOfANode, TriesANodeWhereItFailedAgainWhenItHasNoOtherPlace) {
+  driver.join("n2");
+  driver.agent("n2").starts_slowly = true;
+  driver.drain("n1", 10s);
+  driver.set("n2", kA, model::InstanceState::Failed, {"StartFailed", "no such file"});
+  ASSERT_EQ(driver.place_of(kA), "n1/crun");
+  driver.advance(10s);
+  EXPECT_EQ(driver.place_of(kA), "n2/crun");
+  EXPECT_FALSE(driver.runs("n1", kA));
+  EXPECT_TRUE(driver.runs("n2", kA));
+}
+
 TEST_F(DrainOfANode, TriesANodeWhereItFailedAgainWhenSomebodyAsksAgain) {
   driver.join("n2");
   driver.agent("n2").starts_slowly = true;

@@ -43,7 +43,15 @@ bool is_exclusive(const model::Item& item, const model::NodeInfo& source) {
   return source.partitions.unit_wide && keeps_state;
 }
 
+// Then what is left there is stopped.
+bool is_drain_overdue(const Context& context, const model::NodeId& id) {
+  const auto& nodes = context.state.durable().nodes;
+  const auto node = nodes.find(id);
+  return node != nodes.end() && node->second.drain && node->second.drain->overdue;
+}
+
 bool must_stop_first(const Context& context, const model::InstanceRecord& record) {
+  if (is_drain_overdue(context, record.place->node)) return true;
   const auto& items = context.state.durable().items;
   const auto item = items.find({record.key.item, record.version});
   if (item == items.end()) return true;  // we could not tell its agent again to run it

@@ -75,6 +75,27 @@ TEST_F(Moves, TheSourceIsToldToStopWhenTheTargetHasBeenActiveForAWhile) {
   EXPECT_EQ(leaving(), "n1");
 }
 
+TEST_F(Moves, OneThatHasDoneItsWorkOnBothNodesHasArrived) {
+  label("n2");
+  for (const char* node : {"n1", "n2"}) {
+    driver.agent(node).finish(kWeb);
+    driver.report_changes(node);
+  }
+  EXPECT_FALSE(driver.runs("n1", kWeb));
+  EXPECT_EQ(leaving(), "");
+}
+
+TEST_F(Moves, ASourceThatFailsTooIsLetGoWhenTheTargetHasHadItsTime) {
+  label("n2");
+  driver.set("n1", kWeb, InstanceState::Failed, {"Exited", "it ended with code 1"});
+  driver.set("n2", kWeb, InstanceState::Failed, {"StartFailed", "no such file"});
+  driver.advance(299s);
+  EXPECT_EQ(leaving(), "n1") << "it may come up again";
+  driver.advance(2s);
+  EXPECT_FALSE(driver.runs("n1", kWeb));
+  EXPECT_EQ(leaving(), "");
+}
+
 TEST_F(Moves, ItIsOverWhenTheSourceSaysThatItHasGone) {
   label("n2");
   driver.agent("n1").stops_slowly = true;

@@ -384,12 +384,24 @@ bool go_on_with_refused_moves(Context& context, const Plan& plan) {
   return any;
 }
 
+// What is to run nowhere has nothing to lose where it did not come up lately.
+bool try_refused_again(Context& context, const Plan& plan) {
+  bool any = false;
+  for (const Refusal& refusal : plan.refused) {
+    if (context.avoided.erase(refusal.key) == 0) continue;
+    context.avoided_alarms.set(refusal.key, std::nullopt);
+    any = true;
+  }
+  return any;
+}
+
 void plan_until_it_rests(Context& context) {
   for (int i = 0; i < kPlansPerStep; ++i) {
     const placement::Snapshot snapshot = snapshot_of(context);
     const Plan plan = placement::make_plan(snapshot, {.answers = placement::Answers::Kept});
-    if (give_up_refused_turns(context, plan) || go_on_with_refused_moves(context, plan)) {
-      --i;  // each time there are fewer turns, and fewer moves
+    if (give_up_refused_turns(context, plan) || go_on_with_refused_moves(context, plan) ||
+        try_refused_again(context, plan)) {
+      --i;  // each time there are fewer turns, fewer moves, and fewer nodes to avoid
       continue;
     }
     const bool changed = PlanCarrier(context, snapshot, plan).carry_out();

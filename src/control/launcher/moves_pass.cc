@@ -105,11 +105,27 @@ void forget_old_failures(Context& context) {
   }
 }
 
+// Where neither copy comes up, that of the source is one too many once the target has had its time:
+// else a node would never be rid of what fails everywhere.
+bool has_had_its_time(Context& context, const model::InstanceRecord& record) {
+  Move* move = find_move(context, record);
+  if (move == nullptr) move = &begin(context, record);
+  const Judgement judgement = judge(context, record, *move);
+  const bool is_over = context.now >= move->trial.deadline;
+  if (!is_over) context.move_alarms.set(record.key, move->trial.deadline);
+  return is_over && judgement.progress == Progress::Failed;
+}
+
 }  // namespace
 
 bool has_arrived(Context& context, const model::InstanceRecord& record) {
-  // Where nothing serves there is nothing to be careful with.
-  if (copy_that_serves(context, record) == nullptr) return is_active_at_its_place(context, record);
+  // Where nothing serves there is nothing to be careful with; what has done its work has been
+  // there.
+  if (copy_that_serves(context, record) == nullptr) {
+    const auto* status = run_at_its_place(context, record);
+    if (status != nullptr && (model::is_up(status->state) || status->finished)) return true;
+    return has_had_its_time(context, record);
+  }
   Move* move = find_move(context, record);
   if (move == nullptr) {
     // It comes back to where it has been running all the time.
