@@ -30,6 +30,23 @@ TEST(Boot, AsksEachRuntimeOnceWhatItRuns) {
   EXPECT_EQ(driver.actions<ListRuns>(), (std::vector{ListRuns{model::RuntimeId{"vm"}}}));
 }
 
+// It died when it had written down what to stop, and before it could do so.
+TEST(Boot, TellsNobodyThatSomethingIsGoneBeforeItKnows) {
+  Driver driver(a_config(), wanting({}));
+  driver.tell(Connected{1}, a_node());
+  EXPECT_TRUE(driver.effects().reports.empty());
+  driver.tell(a_list("crun", {a_found("web", kRun)}));
+  EXPECT_TRUE(driver.report().full);
+  EXPECT_TRUE(driver.status("web").stopping);
+}
+
+TEST(Boot, ARuntimeThatDoesNotTellWhatItRunsMakesNobodySilent) {
+  Driver driver(a_config(), wanting({}));
+  driver.tell(Connected{1}, a_node());
+  EXPECT_TRUE(driver.wait(3s - 1us).reports.empty());
+  EXPECT_EQ(driver.wait(1us).reports.size(), 1u);
+}
+
 TEST(Boot, StartsNothingBeforeTheRuntimeHasToldWhatItRuns) {
   Driver driver(a_config(), wanting({a_spec("web")}));
   driver.tell();

@@ -8,6 +8,9 @@
 namespace berth::agent {
 namespace {
 
+// Else the node would be taken for silent.
+constexpr Duration kRuntimesTellWithin = 3s;
+
 std::string to_text(const model::CommandNumber& number) {
   return std::to_string(number.epoch) + "." + std::to_string(number.number);
 }
@@ -56,7 +59,8 @@ Agent::Agent(Config config, Restored restored)
     : config_(std::move(config)),
       states_(restored),
       wanted_(restored),
-      erasures_(restored.erasing) {
+      erasures_(restored.erasing),
+      was_here_before_(wanted_.acted() != model::CommandNumber{}) {
   for (const auto& [key, record] : wanted_.records()) {
     touch(key).begin(record);
     if (fetched_image_of(record.spec) != nullptr) images_.found();
@@ -84,8 +88,9 @@ Effects Agent::step(Time now, std::span<const Event> batch) {
     for (const model::InstanceKey& key : keys) decide(context, key);
   }
   if (images_.take_due(now)) context.act(TidyImages{ImageCare::wanted_images(wanted_)});
-  if (auto report = reporter_.report(context, wanted_.acted(), states_)) {
-    effects.reports.push_back(std::move(*report));
+  if (can_tell_all(now)) {
+    auto report = reporter_.report(context, wanted_.acted(), states_);
+    if (report) effects.reports.push_back(std::move(*report));
   }
   effects.wake_at = wake_at();
   return effects;
@@ -414,8 +419,20 @@ void Agent::watch_shared(const model::InstanceKey& key, const Instance& instance
   if (released) touch_all_waiting();
 }
 
+// What is not listed counts as gone: others would have its room, its address and its place, though
+// an earlier life died before it could stop it.
+bool Agent::can_tell_all(Time now) {
+  if (!was_here_before_) return true;
+  if (!silent_until_) silent_until_ = now + kRuntimesTellWithin;
+  if (now < *silent_until_ && !runtimes_.have_told()) return false;
+  was_here_before_ = false;
+  silent_until_.reset();
+  return true;
+}
+
 std::optional<Time> Agent::wake_at() const {
   std::optional<Time> earliest = alarms_.next();
+  take_earlier(earliest, silent_until_);
   take_earlier(earliest, runtimes_.next());
   take_earlier(earliest, erasures_.next());
   take_earlier(earliest, images_.next());

@@ -84,6 +84,9 @@ class Agent {
   void watch_leftover(const model::InstanceKey& key, bool is_leftover);
   void watch_shared(const model::InstanceKey& key, const Instance& instance);
 
+  // Whether the controller can be told all: what an earlier life has left running is known.
+  bool can_tell_all(Time now);
+
   std::optional<Time> wake_at() const;
 
   Config config_;
@@ -102,6 +105,8 @@ class Agent {
   std::set<model::InstanceKey> leftovers_;
   SharedUse shared_;
   ImageCare images_;
+  bool was_here_before_;              // and may have left something running
+  std::optional<Time> silent_until_;  // for the runtimes to tell that, at the latest
 };
 
 }  // namespace berth::agent
