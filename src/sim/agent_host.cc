@@ -40,16 +40,36 @@ void check_as_on_the_wire(const model::Report& report) {
   CHECK(*taken == report, "a report that changes on its way");
 }
 
+model::NodeInfo in_good_health(model::NodeInfo info) {
+  info.state = model::NodeState::Provisioned;
+  for (model::Runtime& runtime : info.runtimes) runtime.ready = model::Readiness::Ready;
+  return info;
+}
+
 }  // namespace
 
 AgentHost::AgentHost(Stage& stage, Random random, const model::Node& node, Network& network,
                      Checker& watch)
     : Daemon(stage, node.id.value(), random),
       node_(node.id),
+      link_(node.id),
       network_(network),
       watch_(watch),
       machine_(stage, node.id, node.info, random_.fork(),
                [this](agent::Event event) { post(std::move(event)); }) {}
+
+AgentHost::AgentHost(Stage& stage, Random random, const AgentHost& original,
+                     const model::NodeId& link, Network& network, Checker& watch)
+    : Daemon(stage, link.value(), random),
+      node_(original.node_),
+      link_(link),
+      network_(network),
+      watch_(watch),
+      machine_(stage, link, in_good_health(original.machine_.info()), random_.fork(),
+               [this](agent::Event event) { post(std::move(event)); }) {
+  disk_.copy(original.disk_);
+  machine_.copy_disk(original.machine_);
+}
 
 void AgentHost::crash(Duration down) {
   if (!up()) return;
@@ -61,7 +81,14 @@ void AgentHost::reboot(Duration down) {
   ++stage_.counts.reboots;
   stage_.trace.line(stage_.now(), name_, "! loses power");
   machine_.power_cut();
-  kill_for(down);
+  if (lose_power_for(down)) return;
+  stage_.trace.line(stage_.now(), name_, "! has lost what was acknowledged");
+  watch_.agent_strayed(node_);
+}
+
+void AgentHost::remove() {
+  machine_.power_cut();
+  kill();
 }
 
 void AgentHost::boot() {
@@ -78,18 +105,31 @@ void AgentHost::boot() {
                               .heartbeat = stage_.heartbeat},
                 std::move(*loaded));
   post(machine_.observed());
-  network_.agent_started(node_);
+  network_.agent_started(link_);
+}
+
+// One that is handed over replaces what was said of it.
+void AgentHost::note_heard(const agent::Event& event) {
+  const auto* received = std::get_if<agent::CommandReceived>(&event);
+  if (received == nullptr) return;
+  for (const model::SavedState& state : received->command.states) {
+    const auto said = unheard_.find(state.key);
+    const bool is_meant = said != unheard_.end() && said->second == state.digest;
+    if (is_meant || !state.content.empty()) unheard_.erase(state.key);
+  }
 }
 
 void AgentHost::died() {
   core_.reset();
-  network_.agent_died(node_);
+  unheard_.clear();
+  network_.agent_died(link_);
 }
 
 agent::Effects AgentHost::step_core(Time now, std::span<const agent::Event> batch) {
   ++stage_.counts.agent_steps;
   for (const agent::Event& event : batch) {
     stage_.trace.line(stage_.now(), name_, "< {}", describe(event));
+    note_heard(event);
   }
   agent::Effects effects = core_->step(now, batch);
   for (const agent::Note& note : effects.notes) {
@@ -111,7 +151,8 @@ void AgentHost::perform(const agent::Effects& effects) {
   for (const model::Report& report : effects.reports) {
     stage_.trace.line(stage_.now(), name_, "> {}", describe(report));
     check_as_on_the_wire(report);
-    network_.send(node_, report);
+    for (const model::SavedState& state : report.states) unheard_[state.key] = state.digest;
+    network_.send(link_, report);
   }
   if (stage_.sabotage == Sabotage::StopHealthy && stage_.counts.agent_steps % 50 == 0) {
     stop_something_healthy();

@@ -29,6 +29,9 @@ class Checker {
   // A process has read its store and begins.
   virtual void controller_loaded(const control::Durable&) {}
   virtual void agent_loaded(const model::NodeId&, const agent::Restored&) {}
+  // What a node does from now on may not be what it has answered for: its disk has lied, or a clone
+  // has spoken in its place.
+  virtual void agent_strayed(const model::NodeId&) {}
   // A core has stepped; nothing of it is durable or done yet.
   virtual void controller_stepped(const control::Effects&) {}
   virtual void agent_stepped(const model::NodeId&, const agent::Effects&) {}

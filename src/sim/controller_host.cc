@@ -7,8 +7,6 @@
 namespace berth::sim {
 namespace {
 
-constexpr Duration kDateOfTheWorld = 1'700'000'000s;  // when virtual time was zero
-
 void make_twin_addresses(control::Durable& durable) {
   std::optional<model::Ipv4> first;
   for (auto& [key, instance] : durable.instances) {
@@ -66,7 +64,8 @@ void ControllerHost::boot() {
   CHECK(loaded.has_value(), loaded ? "" : loaded.error().message);
   watch_.controller_loaded(*loaded);
   tamper(*loaded);
-  core_.emplace(config_for(stage_.heartbeat, kDateOfTheWorld - clock_offset()), std::move(*loaded));
+  const Duration date_of_zero = kDateOfTheWorld + clock_error_ - clock_offset();
+  core_.emplace(config_for(stage_.heartbeat, date_of_zero), std::move(*loaded));
   network_.controller_started();
 }
 

@@ -34,6 +34,7 @@ class Daemon {
   Duration clock_offset() const { return offset_; }
   Time changed_at() const { return changed_at_; }  // last came up or went down
   Disk& disk() { return disk_; }
+  const Disk& disk() const { return disk_; }
 
   void start() {
     if (up_) return;
@@ -63,6 +64,13 @@ class Daemon {
   void kill_for(Duration down) {
     kill();
     stage_.queue.after(down, [this] { start(); });
+  }
+
+  // The same by a power cut, which also shows what its disk is worth. False: it has lied.
+  bool lose_power_for(Duration down) {
+    kill();
+    stage_.queue.after(down, [this] { start(); });
+    return disk_.cut_power();
   }
 
   // Dies in the middle of its next commit, and comes back.

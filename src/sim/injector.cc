@@ -17,6 +17,7 @@ void Injector::begin() {
   begin_processes();
   begin_disks();
   begin_machines();
+  begin_identities();
 }
 
 void Injector::repeat(Duration mean, std::function<void()> episode) {
@@ -42,8 +43,15 @@ void Injector::begin_processes() {
 }
 
 void Injector::begin_disks() {
-  repeat(rates_.episodes.full_disk_every, [this] { trouble_a_disk(true); });
-  repeat(rates_.episodes.slow_disk_every, [this] { trouble_a_disk(false); });
+  repeat(rates_.episodes.full_disk_every, [this] { trouble_a_disk(&Disk::fill); });
+  repeat(rates_.episodes.slow_disk_every, [this] { trouble_a_disk(&Disk::slow_down); });
+  repeat(rates_.episodes.stall_every, [this] { trouble_a_disk(&Disk::stall); });
+  repeat(rates_.episodes.lying_disk_every, [this] { make_a_disk_lie(); });
+}
+
+void Injector::begin_identities() {
+  repeat(rates_.episodes.clock_jump_every, [this] { jump_clock(); });
+  repeat(rates_.episodes.clone_every, [this] { clone_a_node(); });
 }
 
 void Injector::begin_machines() {
@@ -62,6 +70,7 @@ void Injector::heal() {
   active_ = false;
   world_.network.set_weather({});
   world_.controller.disk().heal();
+  world_.clones.remove_all();
   for (auto& [node, host] : world_.agents) {
     world_.network.mend(node);
     host->disk().heal();
@@ -125,7 +134,7 @@ void Injector::crash_agent() {
   agent.crash(down);
 }
 
-void Injector::trouble_a_disk(bool full) {
+void Injector::trouble_a_disk(Trouble trouble) {
   const Duration duration = draw(random_, 1s, 40s);
   const bool of_controller = draw_percent(random_, 40);
   AgentHost& agent = draw_agent();
@@ -133,8 +142,41 @@ void Injector::trouble_a_disk(bool full) {
   if (of_controller) {
     controller_troubled_until_ = std::max(controller_troubled_until_, stage_.now() + duration);
   }
-  full ? disk.fill() : disk.slow_down();
+  (disk.*trouble)();
   for_a_while(agent.machine().node(), duration, [&disk] { disk.heal(); });
+}
+
+// What it acknowledges meanwhile may be gone when the machine loses power: at the end of the lies,
+// or before.
+void Injector::make_a_disk_lie() {
+  AgentHost& agent = draw_agent();
+  agent.disk().lie();
+  const Duration down = draw(random_, 1s, 30s);
+  const bool loses_power = draw_percent(random_, 70);
+  for_a_while(agent.machine().node(), draw(random_, 1s, 40s), [&agent, down, loses_power] {
+    if (loses_power) agent.reboot(down);
+    agent.disk().heal();
+  });
+}
+
+// Years both ways, or back to where clocks begin that have lost their battery; while the controller
+// runs, or when its machine starts anew.
+void Injector::jump_clock() {
+  ++stage_.counts.clock_jumps;
+  constexpr Duration kYears = 24h * 365 * 3;
+  const bool is_lost = draw_percent(random_, 20);
+  const Duration error = draw(random_, -kYears, kYears);
+  world_.controller.set_clock_error(is_lost ? -kDateOfTheWorld : error);
+  if (draw_percent(random_, 50) && world_.controller.up()) {
+    world_.controller.kill_for(draw(random_, 100ms, 20s));
+  }
+}
+
+void Injector::clone_a_node() {
+  AgentHost& agent = draw_agent();
+  world_.clones.add(agent);
+  const model::NodeId& node = agent.machine().node();
+  for_a_while(node, draw(random_, 2s, 120s), [this, node] { world_.clones.remove(node); });
 }
 
 void Injector::hang_a_runtime() {

@@ -47,6 +47,8 @@ agent::Event without_state(agent::Event event) {
 
 }  // namespace
 
+std::uint64_t count_in(const model::SavedState& state) { return to_number(state.content); }
+
 bool is_broken(const model::Item& item) { return !item.args.empty() && item.args[0] == "break"; }
 
 std::optional<Duration> lifetime(const model::Item& item) {
@@ -69,6 +71,15 @@ void Machine::preinstall(model::InstanceSpec spec) {
   runs_.emplace(RunKey{run.spec.key, {}}, run);
 }
 
+void Machine::copy_disk(const Machine& other) {
+  counts_ = other.counts_;
+  images_ = other.images_;
+  taken_ = other.taken_;
+  for (const auto& [key, run] : other.runs_) {
+    if (run.preinstalled) runs_.emplace(key, run);
+  }
+}
+
 void Machine::agent_restarted() {
   ++agent_life_;
   // A start that its agent was in the middle of has been completed or has come to nothing.
@@ -83,6 +94,10 @@ void Machine::agent_restarted() {
     finish_later(key);
   }
   disturb();
+  if (is_counting_) return;
+  answer(1s, [this](bool asker_lives) {
+    if (asker_lives) look_at_states();
+  });
 }
 
 void Machine::power_cut() {
@@ -193,6 +208,7 @@ void Machine::started(const RunKey& key, Run& run) {
     runs_.emplace(twin, run);
   }
   tell(agent::Started{key.first, key.second});
+  if (!is_counting_) look_at_states();
 }
 
 void Machine::start_failed(const RunKey& key, model::Problem problem) {
@@ -344,13 +360,20 @@ std::optional<agent::StateSaved> Machine::state_of(const model::InstanceKey& key
 }
 
 void Machine::count_on() {
-  if (!is_counting_) return;
   for (const auto& [key, run] : runs_) {
     const bool counts = run.state == Run::State::Running && !run.preinstalled && !run.paused &&
                         run.spec.item.type == model::ItemType::Service;
     if (!counts || !draw_percent(random_, 20)) continue;
     ++counts_[key.first];
     tell_(*state_of(key.first));
+  }
+}
+
+// An agent that was not there when something was written finds it.
+void Machine::look_at_states() {
+  for (const auto& [key, run] : runs_) {
+    const auto state = state_of(key.first);
+    if (state && run.state == Run::State::Running && !run.preinstalled) tell_(*state);
   }
 }
 
@@ -431,6 +454,7 @@ agent::NodeObserved Machine::observed() const {
 void Machine::heal() {
   moods_ = {};
   is_counting_ = false;  // so that all can come to rest
+  look_at_states();
   for (const RunKey& key : std::set(lies_)) end_run(key, kVanished);
   for (const auto& [runtime, hang] : std::map(hangs_)) end_hang(runtime, hang.id);
   for (const model::Runtime& runtime : std::vector(info_.runtimes)) {
@@ -454,7 +478,7 @@ void Machine::measure() {
   }
   for (const auto& [key, usage] : measured.instances) measured.total = measured.total + usage;
   tell_(measured);
-  count_on();
+  if (is_counting_) count_on();
 }
 
 }  // namespace berth::sim

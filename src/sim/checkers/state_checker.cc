@@ -1,7 +1,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <map>
 #include <tuple>
 #include <utility>
@@ -12,18 +11,11 @@
 namespace berth::sim {
 namespace {
 
-std::uint64_t count_in(const model::SavedState& state) {
-  std::uint64_t count = 0;
-  const std::string& text = state.content;
-  std::from_chars(text.data(), text.data() + text.size(), count);
-  return count;
-}
-
 // Instances count in their states. One that a command tells a node to run must not begin there with
 // less than what the controller had made durable before it sent that command: whatever it answered
 // for is not lost on the way. With stop-first that is what the source had counted last. Otherwise
 // two copies run for a while, and what the source counts after the other was told to begin is lost
-// when that takes over.
+// when that takes over. What two machines have counted that are both one node nobody can say.
 class StateChecker : public Checker {
  public:
   StateChecker(const World& world, Violate violate) : world_(world), violate_(std::move(violate)) {}
@@ -48,14 +40,13 @@ class StateChecker : public Checker {
   }
 
   void sending(const control::Outgoing& outgoing) override {
-    if (is_unit_wide(outgoing.node)) return;
+    if (is_unit_wide(outgoing.node) || world_.was_cloned(outgoing.node)) return;
     for (const model::InstanceSpec& spec : outgoing.command.run) {
       const auto kept = kept_.find(model::to_string(spec.key));
-      if (kept == kept_.end()) continue;
+      if (kept == kept_.end() || world_.was_cloned(kept->second.record.node)) continue;
       // One that is sent again may have been carried out as it was.
       owed_.emplace(std::tuple(outgoing.node, spec.key, outgoing.command.number),
                     kept->second.count);
-      last_owed_[{outgoing.node, model::to_string(spec.key)}] = kept->second.count;
     }
   }
 
@@ -81,9 +72,9 @@ class StateChecker : public Checker {
     const auto before = kept_.find(key);
     const bool is_taken_over = before != kept_.end() && before->second.record.node != record.node &&
                                before->second.record.state.digest == record.state.digest;
-    const auto begun_with = last_owed_.find({record.node, key});
-    if (is_taken_over && begun_with != last_owed_.end()) {
-      now.count = std::min(now.count, begun_with->second);
+    const auto host = world_.agents().find(record.node);
+    if (is_taken_over && host != world_.agents().end()) {
+      now.count = std::min(now.count, host->second->machine().counted(record.state.key));
     }
     kept_.insert_or_assign(key, std::move(now));
   }
@@ -96,7 +87,6 @@ class StateChecker : public Checker {
   const World& world_;
   Violate violate_;
   std::map<std::string, Kept> kept_;  // by the controller, as far as it is durable
-  std::map<std::pair<model::NodeId, std::string>, std::uint64_t> last_owed_;
   std::map<std::tuple<model::NodeId, model::InstanceKey, model::CommandNumber>, std::uint64_t>
       owed_;
 };
