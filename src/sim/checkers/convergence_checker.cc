@@ -157,7 +157,8 @@ class Comparison {
   void compare_state(const model::InstanceRecord& record) {
     const model::NodeId& node = record.place->node;
     const auto host = world_.agents().find(node);
-    if (host == world_.agents().end()) return;
+    // What a clone has said last in its place is what is kept.
+    if (host == world_.agents().end() || world_.was_cloned(node)) return;
     const Machine& machine = host->second->machine();
     if (machine.is_counting() || machine.info().partitions.unit_wide) return;
     const auto kept = durable_.states.find(record.key);

@@ -45,6 +45,7 @@ class NeedlessStopChecker : public Checker {
     Specs& specs = commanded_[outgoing.node];
     const Specs before = specs;
     note(outgoing.command, specs);
+    if (world_.is_cloned(outgoing.node)) return;  // it may go to the other of the two
     for (const auto& [key, spec] : before) {
       const auto now = specs.find(key);
       if (now != specs.end() && model::runs_the_same(now->second, spec)) continue;
