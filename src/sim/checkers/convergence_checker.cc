@@ -291,7 +291,7 @@ class ConvergenceChecker : public Checker {
   void acting(const model::NodeId& node, const agent::Action& action) override {
     const auto* start = std::get_if<agent::Start>(&action);
     const bool changes_runs = (start != nullptr && !is_broken(start->spec.item)) ||
-                              std::holds_alternative<agent::Stop>(action) ||
+                              stops_what_works(node, action) ||
                               std::holds_alternative<agent::SetPausing>(action);
     if (at_rest_ && changes_runs) violate(node.value() + " starts, stops or pauses at rest");
   }
@@ -300,6 +300,15 @@ class ConvergenceChecker : public Checker {
   }
 
  private:
+  // What never comes up is stopped, too, when its start is not answered in time.
+  bool stops_what_works(const model::NodeId& node, const agent::Action& action) const {
+    const auto* stop = std::get_if<agent::Stop>(&action);
+    if (stop == nullptr) return false;
+    const Machine::Runs& runs = world_.agents().at(node)->machine().runs();
+    const auto run = runs.find({stop->key, stop->run});
+    return run == runs.end() || !is_broken(run->second.spec.item);
+  }
+
   void violate(const std::string& what) { violate_("convergence", what); }
 
   const World& world_;
