@@ -75,6 +75,11 @@ Result<Database> Database::open(const fs::path& path, Access access) {
                             nullptr);
   Database database(path, opened);
   if (failed != SQLITE_OK) return database.last_error();
+  const bool only_reads = sqlite3_db_readonly(opened, "main") == 1;
+  if (access != Access::Look && only_reads && ::access(path.c_str(), W_OK) != 0) {
+    return Error{Code::Unavailable,
+                 fmt::format("{} cannot be written: {}", path.string(), std::strerror(errno))};
+  }
   sqlite3_extended_result_codes(opened, 1);
   const int made = sqlite3_create_function_v2(
       opened, "berth_checksum", 2, SQLITE_UTF8 | SQLITE_DETERMINISTIC | SQLITE_DIRECTONLY, nullptr,
