@@ -254,7 +254,7 @@ Result<SqliteStore> open_or_only_read(const fs::path& path) {
   auto opened = SqliteStore::open_existing(path);
   const bool is_out_of_reach = !opened && (opened.error().code == Code::Unavailable ||
                                            opened.error().code == Code::Exhausted);
-  if (!is_out_of_reach || is_in_use(path)) return opened;
+  if (!is_out_of_reach || takes_files(path)) return opened;
   auto looked = is_nothing(log_of(path)) ? SqliteStore::look_at(path) : look_at_copy(path);
   return looked ? std::move(looked) : std::move(opened);
 }

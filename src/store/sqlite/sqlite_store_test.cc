@@ -824,6 +824,12 @@ TEST_F(Kept, AStoreOfANewerProgramIsLeftAsItIs) {
   EXPECT_EQ(contents_of(path_), bytes);
 }
 
+TEST_F(Kept, AStoreThatThisProcessUsesIsLeftAsItIs) {
+  const OpenedStore opened = open();
+  EXPECT_EQ(open_or_recover(path_).error().code, Code::Unavailable);
+  EXPECT_TRUE(opened.store->commit({{"a", "1"}}));
+}
+
 TEST_F(Kept, AStoreThatAnotherProcessUsesIsLeftAsItIs) {
   commit("1");
   int ready[2];
@@ -839,6 +845,7 @@ TEST_F(Kept, AStoreThatAnotherProcessUsesIsLeftAsItIs) {
   ASSERT_EQ(read(ready[0], &byte, 1), 1);
   EXPECT_TRUE(is_in_use(path_));
   EXPECT_EQ(open_or_recover(path_).error().code, Code::Unavailable);
+  EXPECT_FALSE(has_damaged_beside(path_));
   kill(child, SIGKILL);
   waitpid(child, nullptr, 0);
   EXPECT_FALSE(is_in_use(path_));

@@ -115,6 +115,13 @@ Result<void> make_private_file(const fs::path& path) {
   return {};
 }
 
+bool takes_files(const fs::path& store) {
+  const std::string probe = store.string() + ".probe";
+  const File made(::open(probe.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
+  ::unlink(probe.c_str());
+  return static_cast<bool>(made);
+}
+
 bool is_nothing(const fs::path& store) { return size_of(store) == 0; }
 
 std::vector<fs::path> good_states_of(const fs::path& store) {

@@ -25,6 +25,9 @@ std::filesystem::path log_of(const std::filesystem::path& store);
 // may have on it.
 Result<void> make_private_file(const std::filesystem::path& path);
 
+// Whether an empty file can be made beside it.
+bool takes_files(const std::filesystem::path& store);
+
 // Whether there is not a byte of it. A log alone does not count: SQLite drops it.
 bool is_nothing(const std::filesystem::path& store);
 
