@@ -152,7 +152,9 @@ Result<Calibration> calibrate(store::Store& store, std::int64_t (*measure)()) {
     if (known) return Calibration{.dmips_per_core = *known};
   }
   const std::int64_t measured = measure();
-  TRY(store.commit({{std::string(kKey), std::to_string(measured)}}));
+  // A disk that is full keeps no agent from starting: the next one measures again, then.
+  const auto kept = store.commit({{std::string(kKey), std::to_string(measured)}});
+  if (!kept && kept.error().code != Code::Exhausted) return kept.error();
   return Calibration{.dmips_per_core = measured, .is_new = true};
 }
 

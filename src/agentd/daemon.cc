@@ -14,6 +14,7 @@
 #include "shell/clock.h"
 #include "shell/log.h"
 #include "shell/notify.h"
+#include "shell/open_store.h"
 
 namespace berth::agentd {
 namespace {
@@ -43,7 +44,9 @@ agent::Config core_config(const Config& config) {
 
 Result<std::unique_ptr<Daemon>> Daemon::open(Config config, Outside outside) {
   Facts facts;
-  facts.restored = TRY(load(outside.store));
+  auto restored = load(outside.store);
+  if (!restored) return shell::about_store(store_file(config.state_dir), restored.error());
+  facts.restored = std::move(*restored);
   facts.node = TRY(describe_node(config));
   if (outside.address) facts.node.address = outside.address();
   shell::log(LogLevel::Info, "agent starts",

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "codec/stored_record.h"
 #include "store/memory/memory_store.h"
 
 namespace berth::agentd {
@@ -42,6 +43,20 @@ TEST(AgentPersistence, WhatWasWrittenIsLoaded) {
   EXPECT_EQ(loaded->wanted.at(wanted.spec.key), wanted);
   EXPECT_EQ(loaded->acted, (model::CommandNumber{1, 18}));
   EXPECT_EQ(loaded->network, network);
+}
+
+TEST(AgentPersistence, WhoLooksFromOutsideKnowsEveryRecord) {
+  const model::WantedRecord wanted = a_wanted_record();
+  const model::InstanceKey& key = wanted.spec.key;
+  const model::SavedState state{key, 7, "abc", "a state"};
+  for (const store::Change& change :
+       to_changes({agent::WriteWanted{key, wanted}, agent::WriteActed{{1, 18}},
+                   agent::WriteNetwork{a_network()}, agent::WriteHanded{key, state},
+                   agent::WriteLast{key, state}, agent::WriteErasing{key, true}})) {
+    EXPECT_EQ(codec::owner_of_stored(change.key), codec::StoreOwner::Agent) << change.key;
+    EXPECT_EQ(codec::flaw_of_stored(change.key, *change.value), std::nullopt) << change.key;
+    EXPECT_NE(codec::flaw_of_stored(change.key, "{"), std::nullopt) << change.key;
+  }
 }
 
 TEST(AgentPersistence, StatesAreLoadedByteForByte) {

@@ -21,8 +21,8 @@
 #include "runtime/container/cgroup.h"
 #include "runtime/disk_quota.h"
 #include "shell/log.h"
+#include "shell/open_store.h"
 #include "shell/signals.h"
-#include "store/sqlite/sqlite_store.h"
 #include "trust/certificate.h"
 #include "trust/files.h"
 
@@ -152,7 +152,8 @@ Result<void> run(Config config, Settings settings, const Arguments& arguments) {
     return invalid_input(fmt::format("node.name: {}; set --node-name", flaw));
   }
   config.boot_id = make_boot_id();
-  store::SqliteStore store = TRY(store::SqliteStore::open(store_file(config.state_dir)));
+  const store::OpenedStore opened = TRY(shell::open_store(store_file(config.state_dir)));
+  store::Store& store = *opened.store;
   TRY(take_stock(config, store));
   warn_if_alone(config, credentials);
   Outside outside = real_outside(config, store, credentials);

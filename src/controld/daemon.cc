@@ -6,11 +6,14 @@
 #include <grpcpp/health_check_service_interface.h>
 #include <grpcpp/impl/service_type.h>
 
+#include <atomic>
 #include <thread>
 #include <utility>
+#include <vector>
 
 #include "berth/v1/agent.grpc.pb.h"
 #include "berth/v1/api.grpc.pb.h"
+#include "codec/stored_record.h"
 #include "codec/text.h"
 #include "codec/wire.h"
 #include "controld/addresses.h"
@@ -28,9 +31,10 @@
 #include "link/server_end.h"
 #include "shell/log.h"
 #include "shell/notify.h"
+#include "shell/open_store.h"
 #include "shell/periodic.h"
 #include "shell/workers.h"
-#include "store/sqlite/sqlite_store.h"
+#include "store/sqlite/kept_store.h"
 #include "trust/files.h"
 
 namespace berth::controld {
@@ -62,14 +66,33 @@ control::Config with_dates(control::Config config) {
   return config;
 }
 
+// The authority, which is then on record; a disk that is full can have that later.
+Result<std::unique_ptr<ServerIdentity>> open_identity(const DaemonConfig& config,
+                                                      store::Store& store, bool has_nodes) {
+  AuthorityOnRecord on_record{.has_nodes = has_nodes};
+  on_record.certificate = TRY(store.get(codec::kAuthorityKey));
+  auto identity =
+      TRY(ServerIdentity::open(config.state_directory, certificate_hosts(config.advertise),
+                               system_clock::now(), config.certificates.validity, on_record));
+  const std::string& certificate = identity->authority().pem().certificate;
+  if (on_record.certificate == certificate) return identity;
+  const auto recorded = store.commit({{std::string(codec::kAuthorityKey), certificate}});
+  if (!recorded) {
+    shell::log(shell::LogLevel::Warning, "the authority cannot be put on record",
+               {{"error", recorded.error().message}});
+  }
+  return identity;
+}
+
 }  // namespace
 
 class Daemon::Impl {
  public:
-  Impl(const DaemonConfig& config, store::SqliteStore store, control::Durable durable,
+  Impl(const DaemonConfig& config, store::OpenedStore store, control::Durable durable,
        KeptEvents events, std::unique_ptr<ServerIdentity> identity)
       : config_(config),
-        store_(std::move(store)),
+        store_(std::move(store.store)),
+        origin_(std::move(store.origin)),
         identity_(std::move(identity)),
         workers_(kWorkers, kWorkWaitingMax),
         events_({}, std::move(events)),
@@ -77,17 +100,22 @@ class Daemon::Impl {
           link_->send(connection, std::move(message));
         }),
         publisher_(events_, hub_),
-        loop_(store_, with_dates(config.control), std::move(durable), ports()),
+        loop_(*store_, with_dates(config.control), std::move(durable), ports()),
         services_{.loop = loop_,
                   .hub = hub_,
                   .events = events_,
                   .workers = workers_,
                   .streams = streams_,
                   .identity = identity_.get(),
-                  .version = config.version},
+                  .version = config.version,
+                  .back_up_store = [this] { return store_->image(); },
+                  .remarks = [this] { return remarks(); }},
         agents_(loop_, streams_, workers_, *identity_, links()),
         link_(std::make_unique<link::ServerEnd>(agents_.listener())),
-        grpc_front_(make_grpc_front(services_)) {}
+        grpc_front_(make_grpc_front(services_)) {
+    if (!origin_.lost_something()) return;
+    events_.add("StoreRecovered", "store", store::describe(origin_), system_clock::now());
+  }
 
   ~Impl() { stop(); }
 
@@ -100,10 +128,12 @@ class Daemon::Impl {
     loop_thread_ = std::thread([this] { loop_.run(); });
     http_->start();
     renewal_.emplace(config_.certificates.look_every, [this] { renew(); });
-    TRY(trust::write_secret(
+    const auto told = trust::write_secret(
         config_.state_directory / "endpoints.json",
         fmt::format("{{\"socket\": {}, \"grpc\": {}, \"https\": {}}}\n", json_text(config_.socket),
-                    json_text(to_string(grpc)), json_text(to_string(https)))));
+                    json_text(to_string(grpc)), json_text(to_string(https))));
+    if (!told) remark_of_start_ = std::make_shared<const std::string>(told.error().message);
+    for (const std::string& remark : remarks()) shell::log(shell::LogLevel::Warning, remark);
     shell::log(
         shell::LogLevel::Info, "listening",
         {{"socket", config_.socket}, {"grpc", to_string(grpc)}, {"https", to_string(https)}});
@@ -117,6 +147,15 @@ class Daemon::Impl {
   }
 
  private:
+  // What works, but is not as it should be.
+  std::vector<std::string> remarks() const {
+    std::vector<std::string> all;
+    if (origin_.lost_something()) all.push_back(store::describe(origin_));
+    if (auto remark = identity_->remark()) all.push_back(std::move(*remark));
+    if (const auto remark = remark_of_start_.load()) all.push_back(*remark);
+    return all;
+  }
+
   Loop::Ports ports() {
     return {.send =
                 [this](const control::Outgoing& outgoing) {
@@ -206,7 +245,8 @@ class Daemon::Impl {
   }
 
   const DaemonConfig config_;
-  store::SqliteStore store_;
+  const std::unique_ptr<store::KeptStore> store_;
+  const store::StoreOrigin origin_;
   const std::unique_ptr<ServerIdentity> identity_;
   std::unique_ptr<http::Server> http_;  // outlives all that may hold a call of it
   shell::Workers workers_;
@@ -220,6 +260,7 @@ class Daemon::Impl {
   std::unique_ptr<link::ServerEnd> link_;
   std::unique_ptr<::grpc::Service> grpc_front_;
   std::unique_ptr<::grpc::Server> server_;
+  std::atomic<std::shared_ptr<const std::string>> remark_of_start_;
   std::optional<shell::Periodic> renewal_;
   std::thread loop_thread_;
 };
@@ -229,12 +270,12 @@ Daemon::~Daemon() = default;
 
 Result<std::unique_ptr<Daemon>> Daemon::open(const DaemonConfig& config) {
   TRY(make_directory(config.state_directory));
-  auto store = TRY(store::SqliteStore::open(config.state_directory / "berthd.db"));
-  auto durable = TRY(load_or_begin(store));
-  auto identity =
-      TRY(ServerIdentity::open(config.state_directory, certificate_hosts(config.advertise),
-                               system_clock::now(), config.certificates.validity));
-  auto impl = std::make_unique<Impl>(config, std::move(store), std::move(durable),
+  const std::filesystem::path path = config.state_directory / "berthd.db";
+  auto store = TRY(shell::open_store(path));
+  auto durable = load_or_begin(*store.store);
+  if (!durable) return shell::about_store(path, durable.error());
+  auto identity = TRY(open_identity(config, *store.store, !durable->nodes.empty()));
+  auto impl = std::make_unique<Impl>(config, std::move(store), std::move(*durable),
                                      open_events(config.state_directory / "events.db"),
                                      std::move(identity));
   TRY(impl->start());

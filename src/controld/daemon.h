@@ -28,7 +28,9 @@ struct DaemonConfig {
 class Daemon {
  public:
   // Everything works when it returns. Where it listens is in "endpoints.json" of the state
-  // directory. A store that is damaged or used by another is an error, and left as it is.
+  // directory. A store that is damaged falls back to its last good state (store::open_or_recover);
+  // one that is used by another is an error. A disk that takes no write keeps nobody from starting
+  // with what is there.
   static Result<std::unique_ptr<Daemon>> open(const DaemonConfig& config);
   ~Daemon();
 

@@ -49,6 +49,33 @@ class FullDisk(SystemTest):
         self.unit.start_control()
         self.wait_for_active(2)
 
+    def test_both_daemons_start_on_a_full_disk(self):
+        self.mount(self.unit.control_dir)
+        self.unit.start_control()
+        self.mount(self.unit.agent_dir("n1"))
+        self.assertEqual(self.unit.join("n1").returncode, 0)
+        agent = self.unit.start_agent("n1", "--runtimes", "process", "--partitions-storage", "1Gi",
+                                      "--partitions-state", "1Gi")
+        self.unit.wait_for_node("n1")
+        self.assertEqual(self.apply(item("a"), deployment("d", {"item": "a"})).returncode, 0)
+        running = self.shims()
+        self.unit.control.kill()
+        agent.kill()
+        for directory in (self.unit.control_dir, self.unit.agent_dir("n1")):
+            self.fill(directory)
+        command = self.unit.control.command
+        for flag in ("grpc", "https"):
+            command[command.index(f"--listen-{flag}") + 1] = self.unit.endpoints[flag]
+        # Other addresses want another certificate, which cannot be written.
+        command += ["--advertise", "elsewhere.example"]
+        self.unit.control.start()
+        agent.start()
+        wait_until(lambda: self.unit.berth("get", "nodes").returncode == 0, "berthd to serve")
+        self.unit.wait_for_node("n1")
+        self.wait_for_active(1)
+        self.assertEqual(self.shims(), running)
+        self.assertIn("the server's certificate should be replaced", self.readyz())
+
     def test_under_an_agent(self):
         self.unit.start_control()
         self.mount(self.unit.agent_dir("n1"))

@@ -3,6 +3,7 @@
 import json
 import os
 import signal
+import subprocess
 import sys
 import tempfile
 import unittest
@@ -86,6 +87,10 @@ class SystemTest(unittest.TestCase):
         """How often each instance that runs COUNTED was started, by its storage directory."""
         return {str(path.parent): len(path.read_text().split())
                 for path in self.unit.directory.glob("agent-*/storage/*/starts") if path.is_file()}
+
+    def readyz(self) -> str:
+        return subprocess.run(["curl", "-s", "--unix-socket", self.unit.socket, "http://berth/readyz?verbose"],
+                              capture_output=True, text=True, check=False).stdout
 
     def node(self, name: str) -> dict | None:
         return next((node for node in self.unit.ask("get", "nodes")["nodes"] if node["node"] == name), None)

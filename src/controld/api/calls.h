@@ -48,6 +48,10 @@ void create_join_token(const Services& services, const v1::CreateJoinTokenReques
                        const CallPtr& call);
 void join(const Services& services, const v1::JoinRequest& request, const CallPtr& call);
 
+// The store.
+void back_up_store(const Services& services, const v1::BackUpStoreRequest& request,
+                   const CallPtr& call);
+
 void get_version(const Services& services, const v1::GetVersionRequest& request,
                  const CallPtr& call);
 

@@ -149,6 +149,12 @@ std::vector<Method> make_methods() {
        {{"POST", "/v1/join-tokens"}},
        kSmall,
        run<v1::CreateJoinTokenRequest, create_join_token>},
+      {"BackUpStore",
+       Admins,
+       Changes,  // nothing, but what it gives is not for viewers
+       {{"POST", "/v1/store/backup"}},
+       kSmall,
+       run<v1::BackUpStoreRequest, back_up_store>},
       {"Join", Anyone, Changes, {{"POST", "/v1/join"}}, kSmall, run<v1::JoinRequest, join>},
       {"GetVersion",
        Anyone,

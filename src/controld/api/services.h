@@ -5,6 +5,7 @@
 #include <memory>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "controld/api/call.h"
 #include "controld/event_log.h"
@@ -32,6 +33,8 @@ struct Services {
   const ServerIdentity* identity = nullptr;  // without one nobody can join
   std::string version;
   std::atomic<std::shared_ptr<const Endpoints>> endpoints = std::make_shared<const Endpoints>();
+  std::function<Result<std::string>()> back_up_store = {};  // the bytes of a store; any thread
+  std::function<std::vector<std::string>()> remarks = {};  // what works, but is not as it should be
 };
 
 inline Error busy() { return {Code::Unavailable, "the control plane is too busy; try again"}; }

@@ -18,8 +18,8 @@ constexpr std::array kProbes{
     Probe{"/openapi.json", api::Access::Viewers},
 };
 
-ProbeAnswer readiness(const std::optional<Error>& trouble, const ClusterCounts* counts,
-                      bool verbose) {
+ProbeAnswer readiness(const api::Services& services, const ClusterCounts* counts, bool verbose) {
+  const std::optional<Error> trouble = services.loop.trouble();
   const bool ready = !trouble && counts != nullptr;
   ProbeAnswer answer{.status = ready ? 200 : 503, .text = ""};
   if (!verbose && ready) {
@@ -33,6 +33,11 @@ ProbeAnswer readiness(const std::optional<Error>& trouble, const ClusterCounts* 
     answer.text += fmt::format("[+] settled: {}\n[+] nodes: {} reachable\n[+] revision: {}\n",
                                counts->settled ? "yes" : "not yet", counts->nodes.at("reachable"),
                                counts->revision);
+  }
+  if (verbose && services.remarks) {
+    for (const std::string& remark : services.remarks()) {
+      answer.text += fmt::format("[!] {}\n", remark);
+    }
   }
   answer.text += ready ? "ready\n" : "not ready\n";
   return answer;
@@ -57,7 +62,7 @@ void answer_probe(const api::Services& services, std::string_view path, std::str
                           done](const control::Controller& controller) {
     if (is_readiness) {
       const ClusterCounts counts = count_nodes(controller);
-      return done(readiness(services.loop.trouble(), &counts, verbose));
+      return done(readiness(services, &counts, verbose));
     }
     const ClusterCounts counts = count(controller);
     done({.type = "text/plain; version=0.0.4; charset=utf-8",
@@ -66,7 +71,7 @@ void answer_probe(const api::Services& services, std::string_view path, std::str
                   measurements_text(controller)});
   };
   if (services.loop.post(Loop::Query(count_now))) return;
-  if (is_readiness) return done(readiness(services.loop.trouble(), nullptr, verbose));
+  if (is_readiness) return done(readiness(services, nullptr, verbose));
   done({.status = 503, .text = "too busy\n"});
 }
 
