@@ -33,7 +33,8 @@ bool holds_something_exclusive(const model::Item& item, const placement::NodeVie
 
 }  // namespace
 
-Downtime downtime_of(const placement::Placement& placement, const Directory& directory) {
+Downtime downtime_of(const placement::Placement& placement, const PlanView& view) {
+  const Directory& directory = view.directory;
   const bool restarts = placement.action == Action::Update || placement.action == Action::Restart;
   if (restarts && !placement.from) return Downtime::Restarts;
   if (!placement.from) return Downtime::None;
@@ -41,8 +42,9 @@ Downtime downtime_of(const placement::Placement& placement, const Directory& dir
   if (from == nullptr || !is_up(*from)) return Downtime::DownNow;
   const model::Item* item = directory.item(placement.key.item, placement.version);
   if (item == nullptr) return Downtime::None;
-  const bool stops_first =
-      item->move == model::MovePolicy::StopFirst || holds_something_exclusive(*item, *from);
+  const bool stops_first = item->move == model::MovePolicy::StopFirst ||
+                           holds_something_exclusive(*item, *from) ||
+                           view.crowded_out.contains(placement.key);
   return stops_first ? Downtime::StopsFirst : Downtime::None;
 }
 

@@ -11,6 +11,7 @@
 #include "cli/planning.h"
 #include "cli/verb.h"
 #include "codec/plan_json.h"
+#include "placement/door.h"
 
 // `berth plan`: what would happen, before anything does.
 namespace berth::cli {
@@ -68,7 +69,8 @@ std::string render(const Planned& planned, const Style& style) {
   return plan_table({.plan = plan,
                      .directory = Directory(snapshot),
                      .detail = output == "wide" ? Detail::Wide : Detail::Short,
-                     .style = style}) +
+                     .style = style,
+                     .crowded_out = placement::crowded_out(snapshot, plan)}) +
          (flags.planning.files.empty() ? "" : how_to_apply(plan, revision));
 }
 
