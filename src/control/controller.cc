@@ -38,7 +38,9 @@ void Controller::start(Time now) {
   begin_countdowns(context_);
   for (const auto& [key, record] : context_.state.durable().instances) {
     context_.dirty.statuses.insert(key);
-    if (record.phase == model::Phase::Placed) await_confirmation(context_, key);
+    if (record.phase == model::Phase::Placed) {
+      await_confirmation(context_, key, context_.config.confirm_timeout);
+    }
   }
   for (const auto& [key, decision] : context_.state.durable().decisions) {
     if (context_.state.find_instance(key) != nullptr) continue;
@@ -100,6 +102,13 @@ Effects Controller::step(Time now, std::span<const Event> batch) {
   context_.dirty.plan = plan_later;
   context_.effects.wake_at = next_wake();
   return std::move(context_.effects);
+}
+
+std::vector<Write> Controller::last_writes(Time now) {
+  if (!context_.started_at) return {};
+  context_.now = now;
+  write_down_all(context_);
+  return context_.state.seal();
 }
 
 std::optional<Time> Controller::next_wake() const {

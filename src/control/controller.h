@@ -46,6 +46,10 @@ class Controller {
   // Since 1970.
   Duration date_of(Time time) const { return context_.date_of(time); }
 
+  // What is left of all times that run out, to be made durable before the shell stops. No step may
+  // follow.
+  std::vector<Write> last_writes(Time now);
+
   // Until a cached instance is deleted.
   Duration time_left(const model::InstanceKey& key) const;
 

@@ -44,4 +44,26 @@ std::string_view to_string(NoteKind kind) {
   CHECK(false, "unknown kind of note");
 }
 
+std::string_view to_string(ConsequenceKind kind) {
+  switch (kind) {
+    case ConsequenceKind::Start: return "start";
+    case ConsequenceKind::Stop: return "stop";
+    case ConsequenceKind::Move: return "move";
+    case ConsequenceKind::Update: return "update";
+    case ConsequenceKind::Restart: return "restart";
+  }
+  return "";
+}
+
+std::string_view to_string(Downtime downtime) {
+  switch (downtime) {
+    case Downtime::None: return "none";
+    case Downtime::Stops: return "stops";
+    case Downtime::StopsFirst: return "stopsFirst";
+    case Downtime::Restarts: return "restarts";
+    case Downtime::DownNow: return "downNow";
+  }
+  return "";
+}
+
 }  // namespace berth::control

@@ -147,11 +147,38 @@ struct Outgoing {
   friend bool operator==(const Outgoing&, const Outgoing&) = default;
 };
 
-// The request is durable and placed; what could not be placed says why. A rebalance says what it
-// does for each overloaded node, and what it moves.
+enum class ConsequenceKind { Start, Stop, Move, Update, Restart };
+
+enum class Downtime {
+  None,        // it starts, or runs at its new place before it stops at the old one
+  Stops,       // for good
+  StopsFirst,  // at its old place, before it starts at the new one
+  Restarts,    // where it is
+  DownNow,     // its node does not run it any more
+};
+
+std::string_view to_string(ConsequenceKind kind);
+std::string_view to_string(Downtime downtime);
+
+// What is going to happen to an instance.
+struct Consequence {
+  model::InstanceKey key;
+  ConsequenceKind kind = ConsequenceKind::Start;
+  std::string version;
+  std::optional<model::Place> place;  // where it will be, or, of one that stops, was
+  std::optional<model::Place> from;   // if that is somewhere else
+  Downtime downtime = Downtime::None;
+
+  friend bool operator==(const Consequence&, const Consequence&) = default;
+};
+
+// The request is durable and placed; what could not be placed says why. `consequences` is what
+// follows from it, to whomever. A rebalance says what it does for each overloaded node, and what it
+// moves.
 struct Accepted {
   std::uint64_t revision = 0;
   std::map<model::InstanceKey, model::Problem> refused;
+  std::vector<Consequence> consequences = {};
   std::vector<placement::Relief> relief = {};
   std::vector<model::InstanceKey> moved = {};
 

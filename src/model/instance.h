@@ -82,6 +82,11 @@ struct InstanceStatus {
   std::uint32_t restarts = 0;
   // The copy at `place` serves until the one here has proven itself.
   std::optional<Place> moving_to = {};
+  // It has passed its health check, or has been active for as long as its item wants, or has done
+  // its work; and is where it shall be.
+  bool proven = false;
+  bool away = false;  // its node is not heard of
+  Duration since{};   // when it came into this state, as far as is known: a date since 1970
 
   friend bool operator==(const InstanceStatus&, const InstanceStatus&) = default;
 };

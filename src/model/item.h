@@ -225,6 +225,9 @@ struct Item {
   std::vector<AllowedConnection> allowed_connections;
   std::vector<std::string> hosts;
   std::optional<HealthCheck> health;
+  // Without a check: it is well when it has been active for so long. Nullopt: for as long as the
+  // control plane says.
+  std::optional<Duration> min_healthy;
   RestartPolicy restart;
   Thresholds alerts;
 

@@ -71,10 +71,11 @@ struct InstanceRecord {
 };
 
 // What runs on a node shall go elsewhere. What finds no other place stays until the deadline, or
-// for good if there is none. A duration is kept, not a date: after a restart it is counted anew.
+// for good if there is none. A duration is kept, not a date: while there is no control plane
+// nothing can move, so that time does not count.
 struct DrainOrder {
   std::string why;
-  Duration deadline{};   // 0: none
+  Duration deadline{};   // what was left when it was written down; 0: none
   bool overdue = false;  // the deadline has passed
 
   friend bool operator==(const DrainOrder&, const DrainOrder&) = default;

@@ -59,6 +59,7 @@ std::pair<std::string, std::string> option(const std::string& word) {
 
 model::Item item_of(const Words& words) {
   ItemBuilder item(words.at(1));
+  item.min_healthy(0s);  // unless a scenario is about that, what is up counts as well
   for (std::size_t i = 2; i < words.size(); ++i) {
     const auto [name, value] = option(words[i]);
     if (name == "version") {
@@ -67,6 +68,8 @@ model::Item item_of(const Words& words) {
       item.cpu(number(value));
     } else if (name == "alert") {  // the quota
       item.cpu_alert(number(value), {.min = 50, .max = 90, .timeout = 10s});
+    } else if (name == "minHealthy") {
+      item.min_healthy(duration(value));
     } else if (name == "env") {
       item.env("env", value);
     } else if (name == "shared") {

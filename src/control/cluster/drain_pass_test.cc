@@ -98,7 +98,27 @@ TEST_F(DrainOfANode, StopsAlsoWhatMovedSomewhereAndNeverCameUpThere) {
   EXPECT_TRUE(driver.noted(NoteKind::NodeDrained, "node/n1"));
 }
 
-TEST_F(DrainOfANode, CountsItsDeadlineAnewAfterARestartOfTheController) {
+TEST_F(DrainOfANode, KeepsItsDeadlineOverARestartOfTheController) {
+  driver.drain("n1", 60s);
+  driver.advance(50s);
+  driver.stop();
+  driver.restart(10min);  // in which nothing could move
+  driver.connect("n1");
+  driver.advance(9s);
+  EXPECT_TRUE(driver.runs("n1", kA));
+  driver.advance(1s);
+  EXPECT_FALSE(driver.runs("n1", kA));
+}
+
+TEST_F(DrainOfANode, WritesItsDeadlineDownWithOtherThings) {
+  driver.drain("n1", 60s);
+  driver.advance(20s);
+  EXPECT_EQ(driver.durable().nodes.at(node_id("n1")).drain->deadline, 60s) << "idle, no writing";
+  driver.apply({a_service("other")});
+  EXPECT_EQ(driver.durable().nodes.at(node_id("n1")).drain->deadline, 40s);
+}
+
+TEST_F(DrainOfANode, CountsItsDeadlineFromWhatWasWrittenAfterACrashOfTheController) {
   driver.drain("n1", 10s);
   driver.advance(6s);
   driver.restart();

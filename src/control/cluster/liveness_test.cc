@@ -31,6 +31,7 @@ TEST_F(Clocks, ABrokenStreamThatIsNotBackIsUnreachableExactlyAfterOnePeriod) {
 }
 
 TEST_F(Clocks, AStreamThatIsBackInTimeIsNoEvent) {
+  driver.advance(2s);  // until what runs is proven to be well
   driver.disconnect("n1");
   driver.advance(1999ms);
   driver.connect("n1");

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/alarms.h"
 #include "base/indexed_map.h"
 #include "base/time.h"
 #include "control/cluster/load.h"
@@ -91,7 +92,10 @@ struct ObservedNode {
   std::set<model::InstanceKey> held_back;                  // wait for room that others are leaving
   std::set<model::InstanceKey> not_told;                   // looked at while it could not be told
   std::map<model::InstanceKey, std::string> states_heard;  // their digests; not yet said to it
-  std::set<model::InstanceKey> watched;  // on trial here: each word of the node may prove them
+
+  // Active here, and not yet for long enough: when it will be, and a word of the node can prove it.
+  Alarms<model::InstanceKey> proving;
+  Time vouched_at = Time::min();  // of the last report that was understood
 
   NodeLoad load;
   NodeReadiness readiness;

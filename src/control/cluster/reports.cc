@@ -231,7 +231,7 @@ class Intake {
     if (record->preinstalled) {
       context_.erase(key);
     } else {
-      await_confirmation(context_, key);
+      await_confirmation(context_, key, context_.config.run_timeout);
     }
   }
 
@@ -340,6 +340,14 @@ void take(Context& context, const model::NodeId& id, ObservedNode& node,
   }
 }
 
+// Whatever it does not call otherwise is still as it was.
+void vouch(Context& context, ObservedNode& node) {
+  node.vouched_at = context.now;
+  for (const model::InstanceKey& key : node.proving.take_due(context.now)) {
+    context.dirty.statuses.insert(key);
+  }
+}
+
 void lose_touch(Context& context, ObservedNode& node) {
   node.out_of_touch_since = context.now;
   node.reported_fully = false;
@@ -353,12 +361,12 @@ void record(Context& context, const NodeReported& event) {
   node->last_heard = context.now;
   node->has_spoken = true;
   if (node->liveness != Liveness::Reachable) context.dirty.nodes.insert(event.node);
-  context.dirty.statuses.merge(std::exchange(node->watched, {}));
-
   if (is_absurd(context, event.report.acted)) return;
   const Verdict verdict = judge(*node, event.report);
   if (verdict == Verdict::Gap) return ask_for_full(context, event.node, *node);
-  if (verdict != Verdict::Stale) take(context, event.node, *node, event.report, verdict);
+  if (verdict == Verdict::Stale) return;
+  take(context, event.node, *node, event.report, verdict);
+  vouch(context, *node);
 }
 
 // A connection counts as a word of the node, but not one after the other with nothing said on any:

@@ -174,6 +174,7 @@ class Orderly {
     const bool is_news = told == node_.told.end() || needs_other_room(told->second.what, wanted);
     node_.told.insert_or_assign(key, Order{wanted, {}});
     if (is_news) is_told_or_not(key);
+    context_.dirty.statuses.insert(key);  // until it has acted on that, it proves nothing
     node_.stopping.erase(key);
     node_.revoked.erase(key);
     orders_.stop.erase(key);

@@ -22,6 +22,9 @@ bool may_run_on(const Context& context, const model::NodeId& node, const model::
 const model::ReportedStatus* run_at_its_place(const Context& context,
                                               const model::InstanceRecord& record);
 
+// Whether that is to run it as decided, by the latest edition of its item.
+bool is_as_decided(const Context& context, const model::InstanceRecord& record, const Told& what);
+
 // Whether its node has been told to run it as decided, by the latest edition of its item. Until
 // then it waits: for room, for its address, or for the copy that must stop first.
 bool is_told(const Context& context, const model::InstanceRecord& record);
@@ -43,7 +46,7 @@ bool start_was_refused(const Context& context, const model::InstanceRecord& reco
 const model::ReportedStatus* copy_that_serves(const Context& context,
                                               const model::InstanceRecord& record);
 
-// Its node owes us a word about it from now on, for as long as the confirm timeout.
-void await_confirmation(Context& context, const model::InstanceKey& key);
+// Its node owes us a word about it within this time.
+void await_confirmation(Context& context, const model::InstanceKey& key, Duration within);
 
 }  // namespace berth::control

@@ -69,16 +69,18 @@ const model::ReportedStatus* run_at_its_place(const Context& context,
   return is_this_run ? status : nullptr;
 }
 
-bool is_told(const Context& context, const model::InstanceRecord& record) {
-  const ObservedNode* node = context.find_node(record.place->node);
-  if (node == nullptr) return false;
-  const auto order = node->told.find(record.key);
-  if (order == node->told.end()) return false;
-  const Told& what = order->second.what;
+bool is_as_decided(const Context& context, const model::InstanceRecord& record, const Told& what) {
   const auto edition = context.item_editions.find({record.key.item, record.version});
   const bool is_latest =
       edition == context.item_editions.end() || what.item_edition == edition->second;
   return is_latest && what.version == record.version && what.runtime == record.place->runtime;
+}
+
+bool is_told(const Context& context, const model::InstanceRecord& record) {
+  const ObservedNode* node = context.find_node(record.place->node);
+  if (node == nullptr) return false;
+  const auto order = node->told.find(record.key);
+  return order != node->told.end() && is_as_decided(context, record, order->second.what);
 }
 
 const model::ReportedStatus* run_as_told(const Context& context,

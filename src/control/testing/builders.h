@@ -80,6 +80,10 @@ class ItemBuilder {
     item_.tolerates.insert(toleration);
     return *this;
   }
+  ItemBuilder& min_healthy(Duration time) {
+    item_.min_healthy = time;
+    return *this;
+  }
   ItemBuilder& pinned() { return set(item_.balancing, model::Balancing::Disabled); }
   ItemBuilder& stop_first() { return set(item_.move, model::MovePolicy::StopFirst); }
   ItemBuilder& firmware() {

@@ -84,7 +84,8 @@ void Driver::advance(Duration duration) {
   } while (now_ < end);
 }
 
-void Driver::restart() {
+void Driver::restart(Duration absence) {
+  now_ += absence;
   controller_.emplace(config_, disk_);
   connections_.clear();
   published_.clear();

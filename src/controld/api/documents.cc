@@ -116,10 +116,20 @@ class ApplyRun : public std::enable_shared_from_this<ApplyRun> {
     return false;
   }
 
+  // Of a rebalance, those that move; of documents that ask for no instance, those that they touch.
+  std::vector<model::InstanceKey> others(const control::Accepted& accepted) const {
+    std::vector<model::InstanceKey> keys = accepted.moved;
+    if (!asked_.empty()) return keys;
+    for (const control::Consequence& consequence : accepted.consequences) {
+      if (consequence.kind != control::ConsequenceKind::Stop) keys.push_back(consequence.key);
+    }
+    return keys;
+  }
+
   void tell_accepted(const control::Controller& controller, const control::Accepted& accepted) {
     std::vector<InstanceView> views = instances_of(controller, asked_);
-    for (const InstanceView& moved : instances_of(controller, accepted.moved)) {
-      views.push_back(moved);
+    for (InstanceView& other : instances_of(controller, others(accepted))) {
+      views.push_back(std::move(other));
     }
     std::vector<model::InstanceKey> keys;
     for (const InstanceView& view : views) keys.push_back(view.status.key);

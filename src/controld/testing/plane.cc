@@ -107,7 +107,7 @@ Plane::Plane(Options options)
         const std::lock_guard lock(mutex_);
         sent_.push_back(std::move(message));
       }),
-      loop_(store_, {.node_lost_grace = 60s, .settle_time = 0s}, {},
+      loop_(store_, {.node_lost_grace = 60s, .settle_time = 0s, .min_healthy = 0s}, {},
             {.send = [this](const control::Outgoing& outgoing) { send(outgoing); },
              .stepped = [this](const auto& controller,
                                const auto& effects) { publisher_.stepped(controller, effects); }},

@@ -30,7 +30,7 @@ CheckerPtr convergence_checker(const World& world, Violate violate);
 CheckerPtr waiting_checker(const World& world, Violate violate);
 // No run that is healthy and still wanted is stopped.
 CheckerPtr needless_stop_checker(const World& world, Violate violate);
-// Every call is answered, and an accepted apply is finished in time.
+// Every call is answered, and an accepted apply is finished in time, with everything proven.
 CheckerPtr answer_checker(const World& world, Violate violate);
 // What was kept of a state goes with its instance.
 CheckerPtr state_checker(const World& world, Violate violate);
