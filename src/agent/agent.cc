@@ -322,6 +322,8 @@ void Agent::decide(const Context& context, const model::InstanceKey& key) {
     try_prepare(context, key, instance);
   } else if (may_start && instance.wants_start(context.now, wanted)) {
     try_start(context, key, instance);
+  } else if (instance.is_prepared(wanted)) {
+    look_at_prepared(context, *wanted, instance);
   }
   if (Preparation* preparation = instance.wants_successor(context.now, wanted)) {
     try_prepare(context, *wanted->successor, *preparation);
@@ -368,6 +370,13 @@ void Agent::try_prepare(const Context& context, const model::InstanceKey& key, I
   const model::WantedRecord& wanted = *wanted_.find(key);
   if (is_admitted(context, wanted, instance)) return instance.prepare(context, wanted);
   waiting_.wait(key, wanted.spec.runtime);
+}
+
+// It would be refused now if it were to start: whoever waits for it to be prepared must know.
+void Agent::look_at_prepared(const Context& context, const model::WantedRecord& wanted,
+                             Instance& instance) {
+  if (is_admitted(context, wanted, instance)) return instance.refuse(context, std::nullopt);
+  waiting_.wait(wanted.spec.key, wanted.spec.runtime);
 }
 
 void Agent::try_prepare(const Context& context, const model::Successor& successor,

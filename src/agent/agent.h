@@ -76,6 +76,8 @@ class Agent {
   // It may be started now. Otherwise it is said why not, and it waits.
   bool is_admitted(const Context& context, const model::WantedRecord& wanted, Instance& instance);
   void try_prepare(const Context& context, const model::InstanceKey& key, Instance& instance);
+  void look_at_prepared(const Context& context, const model::WantedRecord& wanted,
+                        Instance& instance);
   void try_prepare(const Context& context, const model::Successor& successor,
                    Preparation& preparation);
   void try_start(const Context& context, const model::InstanceKey& key, Instance& instance);

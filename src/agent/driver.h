@@ -58,6 +58,7 @@ class SpecBuilder {
     return set(spec_.network, std::optional<model::InstanceNetwork>(model::InstanceNetwork{}));
   }
   SpecBuilder& paused() { return set(spec_.paused, true); }
+  SpecBuilder& prepare_only() { return set(spec_.prepare_only, true); }
   SpecBuilder& env(const std::string& name, const std::string& value) {
     spec_.item.env[name] = value;
     return *this;

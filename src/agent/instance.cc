@@ -349,9 +349,13 @@ bool Instance::is_successor_there(const model::WantedRecord* wanted) const {
          next_preparation_.is_done();
 }
 
+bool Instance::is_prepared(const model::WantedRecord* wanted) const {
+  return wanted != nullptr && wanted->spec.prepare_only && !must_prepare(*wanted);
+}
+
 bool Instance::wants_start(Time now, const model::WantedRecord* wanted) const {
-  return wanted != nullptr && !wanted->finished && runs_.empty() && !must_prepare(*wanted) &&
-         (!restart_at_ || *restart_at_ <= now);
+  return wanted != nullptr && !wanted->finished && !wanted->spec.prepare_only && runs_.empty() &&
+         !must_prepare(*wanted) && (!restart_at_ || *restart_at_ <= now);
 }
 
 void Instance::start(const Context& context, const model::WantedRecord& wanted,
@@ -433,6 +437,7 @@ model::ReportedStatus Instance::status_of_wanted(const model::WantedRecord& want
   status.exit_code = exit_code_;
   status.restarts = restarts_;
   status.finished = wanted.finished;
+  status.prepare_only = wanted.spec.prepare_only;
   const auto failed = [&status](model::Problem problem) {
     status.state = model::InstanceState::Failed;
     status.problem = std::move(problem);
@@ -458,7 +463,7 @@ model::ReportedStatus Instance::status_of_wanted(const model::WantedRecord& want
     failed(*problem_);
   } else if (preparation_.problem()) {
     failed(*preparation_.problem());
-  } else if (preparation_.is_under_way()) {
+  } else if (preparation_.is_under_way() || (status.prepare_only && must_prepare(wanted))) {
     status.problem = {"Pulling", *fetched_image_of(wanted.spec) + " is being fetched"};
   }
   return status;

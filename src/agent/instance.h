@@ -59,6 +59,8 @@ class Instance {
   // The same of what is to come, and whether that can be started at once.
   Preparation* wants_successor(Time now, const model::WantedRecord* wanted);
   bool is_successor_there(const model::WantedRecord* wanted) const;
+  // All is there for one that is only to be prepared, as far as anybody knows.
+  bool is_prepared(const model::WantedRecord* wanted) const;
   bool wants_start(Time now, const model::WantedRecord* wanted) const;
   // `state`: what it shall go on from, if that is not what is there.
   void start(const Context& context, const model::WantedRecord& wanted,

@@ -35,6 +35,7 @@ const model::InstanceSpec& last_told(const model::WantedRecord& record) {
 // Whether what runs may go on until what replaces it has been fetched. Not with an address that is
 // the instance's no longer: somebody else may get it.
 bool can_wait_for(const model::InstanceSpec& next, const model::WantedRecord& record) {
+  if (next.prepare_only || record.spec.prepare_only) return false;  // nothing of it shall run
   const bool loses_address = record.spec.network && record.spec.network != next.network;
   return !record.finished && !loses_address && fetched_image_of(next) != nullptr;
 }

@@ -132,7 +132,7 @@ void describe(V& v, T& thresholds) {
 template <class V, Is<model::Item> T>
 void describe(V& v, T& item) {
   auto& [id, type, version, owner, runtimes, images, args, env, quotas, request,
-         skip_resource_limits, shared_resources, balancing, move, tolerates, ports,
+         skip_resource_limits, shared_resources, balancing, move, state_move, tolerates, ports,
          allowed_connections, hosts, health, restart, alerts] = item;
   v.field("type", type, "what it is");
   v.required("version", version, "several versions of an item are several documents", Version{});
@@ -150,6 +150,8 @@ void describe(V& v, T& item) {
           Each{Label{}});
   v.field("balancing", balancing, "disabled: pinned while rebalancing");
   v.field("move", move, "how an instance changes its place");
+  v.field("stateMove", state_move,
+          "handOver: one with a state quota stops first, and loses nothing when it moves");
   v.field("tolerates", tolerates, "conditions under which it may be placed all the same");
   v.field("ports", ports, "exposed ports, such as 8080/tcp", Unique{});
   v.field("allowedConnections", allowed_connections,

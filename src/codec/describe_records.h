@@ -24,11 +24,13 @@ void describe(V& v, T& place) {
 
 template <class V, Is<model::Leaving> T>
 void describe(V& v, T& leaving) {
-  auto& [place, version, image, stop_first] = leaving;
+  auto& [place, version, image, stop_first, hand_over, empty] = leaving;
   v.required("place", place);
   v.required("version", version);
   v.field("image", image);
   v.field("stopFirst", stop_first);
+  v.field("handOver", hand_over);
+  v.field("empty", empty);
 }
 
 template <class V, Is<model::InstanceRecord> T>
@@ -222,7 +224,7 @@ void describe(V& v, T& command) {
 
 template <class V, Is<model::InstanceSpec> T>
 void describe(V& v, T& spec) {
-  auto& [key, item, image, runtime, priority, uid, gid, network, paused] = spec;
+  auto& [key, item, image, runtime, priority, uid, gid, network, paused, prepare_only] = spec;
   v.required("key", key);
   v.required("item", item);
   v.field("image", image);
@@ -232,6 +234,7 @@ void describe(V& v, T& spec) {
   v.required("gid", gid);
   v.field("network", network);
   v.field("paused", paused);
+  v.field("prepareOnly", prepare_only);
 }
 
 template <class V, Is<model::Successor> T>

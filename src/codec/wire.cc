@@ -91,6 +91,7 @@ v1::ReportedStatus to_wire(const model::ReportedStatus& status) {
   out.set_restarts(status.restarts);
   out.set_finished(status.finished);
   out.set_stopping(status.stopping);
+  out.set_prepare_only(status.prepare_only);
   if (status.usage != model::Usage{}) *out.mutable_usage() = codec::to_wire(status.usage);
   if (status.footprint != model::Footprint{}) {
     *out.mutable_footprint() = codec::to_wire(status.footprint);
@@ -276,6 +277,7 @@ Result<model::ReportedStatus> read(const v1::ReportedStatus& status, const Path&
   out.restarts = status.restarts();
   out.finished = status.finished();
   out.stopping = status.stopping();
+  out.prepare_only = status.prepare_only();
   out.usage = TRY(read(status.usage(), Path(at, "usage")));
   out.footprint = TRY(read(status.footprint(), Path(at, "footprint")));
   if (status.has_exit_code()) out.exit_code = status.exit_code();
@@ -375,7 +377,9 @@ v1::Command to_wire(const model::Command& command) {
   v1::Command out;
   *out.mutable_number() = to_wire(command.number);
   if (command.base) *out.mutable_base() = to_wire(*command.base);
-  for (const auto& spec : command.run) *out.add_run() = to_wire(spec);
+  for (const auto& spec : command.run) {
+    *(spec.prepare_only ? out.add_prepare() : out.add_run()) = to_wire(spec);
+  }
   for (const auto& key : command.stop) *out.add_stop() = to_wire(key);
   for (const auto& key : command.keep) *out.add_keep() = to_wire(key);
   out.set_report_fully(command.report_fully);
@@ -414,6 +418,11 @@ Result<model::Command> from_wire(const v1::Command& command) {
   model::Command out;
   out.number = read(command.number());
   out.run = TRY(read_all<model::InstanceSpec>(command.run(), Path(top, "run")));
+  auto prepare = TRY(read_all<model::InstanceSpec>(command.prepare(), Path(top, "prepare")));
+  for (model::InstanceSpec& spec : prepare) {
+    spec.prepare_only = true;
+    out.run.push_back(std::move(spec));
+  }
   out.stop = TRY(read_all<model::InstanceKey>(command.stop(), Path(top, "stop")));
   out.keep = TRY(read_all<model::InstanceKey>(command.keep(), Path(top, "keep")));
   out.states = TRY(read_all<model::SavedState>(command.states(), Path(top, "states")));

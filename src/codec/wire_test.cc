@@ -4,6 +4,9 @@
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
 
+#include <algorithm>
+#include <functional>
+
 #include "codec/arbitrary.h"
 
 namespace berth::codec {
@@ -19,6 +22,9 @@ class ArbitraryMessages {
     command.number = number();
     if (below(2) == 0) command.base = number();
     for (auto i = below(4); i > 0; --i) command.run.push_back(spec());
+    // What is only to be prepared is apart on the wire.
+    std::ranges::stable_partition(command.run, std::logical_not<>{},
+                                  &model::InstanceSpec::prepare_only);
     command.stop = keys();
     if (!command.base) command.keep = keys();
     command.report_fully = below(2) == 0;
@@ -102,6 +108,7 @@ class ArbitraryMessages {
     status.restarts = record.uid;
     status.finished = below(2) == 0;
     status.stopping = below(2) == 0;
+    status.prepare_only = below(2) == 0;
     if (below(2) == 0) status.usage = fields_.make<model::Usage>();
     if (below(2) == 0) status.footprint = {Bytes(bytes()), Bytes(bytes()), traffic()};
     return status;

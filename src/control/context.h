@@ -171,6 +171,8 @@ struct Context {
   Alarms<model::InstanceKey> move_alarms;
   std::map<model::InstanceKey, std::string> failed_moves;  // why; until the next plan
   std::map<model::InstanceKey, Avoided> avoided;
+  // What did not come up elsewhere starts again where it was, and stays there until it has.
+  std::map<model::InstanceKey, model::NodeId> returning;
   Alarms<model::InstanceKey> avoided_alarms;
 
   // Of the present step.

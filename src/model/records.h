@@ -36,12 +36,15 @@ struct Names<Phase> {
 };
 
 // The place that a moving instance leaves, and what runs there until the new one is active; or, if
-// it must stop first, until it has stopped.
+// it must stop first, until it has stopped. One that hands over is stopped when everything is
+// prepared at its new place; then this is the place that it goes back to if the new copy fails.
 struct Leaving {
   Place place;
   std::string version;
   std::uint32_t image = 0;
   bool stop_first = false;
+  bool hand_over = false;
+  bool empty = false;  // of one that hands over: it has stopped there
 
   friend bool operator==(const Leaving&, const Leaving&) = default;
 };

@@ -100,6 +100,15 @@ TEST(StateChecker, FindsStatesThatWereLeftBehind) {
               Contains("state"));
 }
 
+TEST(StateChecker, FindsLastWordsThatWereLost) {
+  EXPECT_THAT(violated_checkers({Sabotage::LoseLastStates, {}, 20}), Contains("state"));
+}
+
+TEST(SingleCopyChecker, FindsWhatIsStartedWhileAnotherNodeStillHasIt) {
+  EXPECT_THAT(violated_checkers({Sabotage::ForgetLeaving, {Fault::Crash}, 20}),
+              Contains("single copy"));
+}
+
 TEST(ReadinessChecker, FindsWhatIsPlacedOnARuntimeThatIsNotReady) {
   EXPECT_THAT(violated_checkers({Sabotage::Misplace, {Fault::Readiness}, 10}),
               Contains("readiness"));

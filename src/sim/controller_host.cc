@@ -122,6 +122,9 @@ bool ControllerHost::skips_commit() {
 
 void ControllerHost::tamper(control::Durable& durable) const {
   if (stage_.sabotage == Sabotage::TwinAddress) make_twin_addresses(durable);
+  if (stage_.sabotage == Sabotage::ForgetLeaving) {
+    for (auto& [key, instance] : durable.instances) instance.leaving.reset();
+  }
   if (stage_.sabotage != Sabotage::TwinUid) return;
   std::uint32_t first = 0;
   for (auto& [key, instance] : durable.instances) {

@@ -298,12 +298,17 @@ void Machine::carry_out_one(const agent::EraseData& erase) {
   });
 }
 
+// Whatever ends has a last word for its state.
 void Machine::end_run(const RunKey& key, std::int32_t exit_code) {
+  const auto known = state_of(key.first);
+  if (const auto run = runs_.find(key); run != runs_.end() && counts(run->second)) {
+    ++counts_[key.first];
+  }
   runs_.erase(key);
   lies_.erase(key);
   disturb();
-  const agent::Exited ended{key.first, key.second, exit_code, {}, state_of(key.first)};
-  tell(ended);
+  const bool is_lost = stage_.sabotage == Sabotage::LoseLastStates;
+  tell(agent::Exited{key.first, key.second, exit_code, {}, is_lost ? known : state_of(key.first)});
 }
 
 void Machine::tell(const agent::Event& event) {
@@ -343,12 +348,15 @@ std::optional<agent::StateSaved> Machine::state_of(const model::InstanceKey& key
   return agent::StateSaved{.key = key, .size = Bytes(8), .digest = text, .content = text};
 }
 
+bool Machine::counts(const Run& run) const {
+  return is_counting_ && run.state != Run::State::Starting && !run.preinstalled && !run.paused &&
+         run.spec.item.type == model::ItemType::Service;
+}
+
 void Machine::count_on() {
-  if (!is_counting_) return;
   for (const auto& [key, run] : runs_) {
-    const bool counts = run.state == Run::State::Running && !run.preinstalled && !run.paused &&
-                        run.spec.item.type == model::ItemType::Service;
-    if (!counts || !draw_percent(random_, 20)) continue;
+    if (!counts(run) || run.state != Run::State::Running) continue;
+    if (!draw_percent(random_, 20)) continue;
     ++counts_[key.first];
     tell_(*state_of(key.first));
   }

@@ -112,6 +112,7 @@ class Machine {
   std::optional<RunKey> draw_running();
   void take_state(const agent::Start& start);
   std::optional<agent::StateSaved> state_of(const model::InstanceKey& key) const;
+  bool counts(const Run& run) const;
   void count_on();
   void disturb() { disturbed_ = stage_.now(); }
 

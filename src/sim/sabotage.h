@@ -20,6 +20,8 @@ enum class Sabotage {
   DropStarts,       // agents' hosts never carry out starts
   DropReplies,      // callers never hear from the controller
   LoseStates,       // the controller's host leaves out the states that commands hand over
+  LoseLastStates,   // what runs count at their end is told to nobody
+  ForgetLeaving,    // after a restart the controller knows nothing of the places that are left
   Misplace,         // the controller's host writes down places on runtimes that are not ready
   UnseededDelay,    // a delay that the seed knows nothing of
 };

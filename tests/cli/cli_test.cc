@@ -212,6 +212,18 @@ TEST(BerthPlan, ShowsWhatRelievesAnOverloadedNode) {
   EXPECT_THAT(finished.out, ContainsRegex("n1 +90.0 % .* 70.0 % .min 75.0 %. +yes +app/vehicle/0"));
 }
 
+TEST(BerthPlan, ShowsWhatADrainWouldDoAndThatAStateStopsFirst) {
+  constexpr const char* kOther =
+      "---\n{apiVersion: berth/v1, kind: Node, metadata: {name: n2}, spec: {capacity: {cpu: 1000, "
+      "ram: 1Gi}, runtimes: [{name: process, type: process}]}}\n";
+  const std::string cluster =
+      std::string(kHot) + kOther + kItem + "  quotas: {state: 1Mi}\n" + kOne;
+  const Finished finished = plan(cluster, {"--drain", "n1"});
+  EXPECT_EQ(finished.exit_code, 10) << finished.err;
+  EXPECT_THAT(finished.out, ContainsRegex("move +app/vehicle/0 .* n1/process +stops first"));
+  EXPECT_EQ(plan(cluster, {"--drain", "n9"}).exit_code, 4);
+}
+
 TEST(BerthPlan, SaysTwoWhereNothingRelievesAnOverloadedNode) {
   const Finished finished = plan(std::string(kHot) + kItem + kOne, {"--rebalance"});
   EXPECT_EQ(finished.exit_code, 2) << finished.err;

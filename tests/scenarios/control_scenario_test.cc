@@ -75,6 +75,10 @@ model::Item item_of(const Words& words) {
       item.pinned();
     } else if (name == "stopFirst") {
       item.stop_first();
+    } else if (name == "state") {
+      item.state(number(value));
+    } else if (name == "lastCopy") {
+      item.moves_last_copy();
     } else if (name == "component") {
       item.firmware();
     } else if (name == "vm") {
@@ -271,6 +275,8 @@ class ControlScenario {
   static void change_agent(FakeAgent& agent, const std::string& word) {
     if (word == "answers" || word == "silent") {
       agent.answers = word == "answers";
+    } else if (word == "prepares-slowly" || word == "prepares-at-once") {
+      agent.prepares_slowly = word == "prepares-slowly";
     } else if (word == "starts-slowly" || word == "starts-at-once") {
       agent.starts_slowly = word == "starts-slowly";
     } else if (word == "stops-slowly" || word == "stops-at-once") {
@@ -380,7 +386,9 @@ class ControlScenario {
       std::string text = node + ":";
       for (const auto& [key, status] : driver_.agent(node).statuses) {
         text += fmt::format(" {}@{}{}", model::to_string(key), status.version,
-                            status.stopping ? "(stopping)" : "");
+                            status.stopping       ? "(stopping)"
+                            : status.prepare_only ? "(prepared only)"
+                                                  : "");
       }
       line(text);
     }

@@ -37,6 +37,7 @@ struct Told {
   std::optional<model::InstanceNetwork> network;
   std::map<std::string, std::string> variables;  // that are overridden
   bool paused = false;
+  bool prepare_only = false;
 
   friend bool operator==(const Told&, const Told&) = default;
 };

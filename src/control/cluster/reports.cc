@@ -172,7 +172,8 @@ class Intake {
       return;
     }
     if (info.state == model::NodeState::Error && node_.info.state != model::NodeState::Error) {
-      context_.note(NoteKind::NodeInError, id_, "its instances are failed and may move at once");
+      context_.note(NoteKind::NodeInError, id_,
+                    "its instances are failed, and go elsewhere when it has stopped them");
     }
     node_.info = info;
     context_.dirty.networks.insert(id_);

@@ -93,7 +93,7 @@ class Orderly {
   bool runs_as(const model::InstanceKey& key, const Told& wanted) const {
     const auto reported = node_.reported.find(key);
     return reported != node_.reported.end() && reported->second.version == wanted.version &&
-           reported->second.runtime == wanted.runtime;
+           reported->second.runtime == wanted.runtime && !reported->second.prepare_only;
   }
 
   void look_at_told(const model::InstanceKey& key, const Told& told, const Told& wanted) {

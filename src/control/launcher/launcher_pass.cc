@@ -9,6 +9,7 @@
 #include "control/launcher/rebalancing.h"
 #include "control/launcher/rollouts.h"
 #include "control/launcher/snapshot.h"
+#include "control/launcher/states.h"
 #include "control/passes.h"
 #include "placement/plan.h"
 #include "placement/relief_text.h"
@@ -105,8 +106,10 @@ class PlanCarrier {
     if (record->phase == model::Phase::Erasing) {
       return refuse_without_asking(placement, being_erased(*record));
     }
-    if (record->place && record->place != placement.place) {
-      record->leaving = leaving_after_move(context_, *record, placement.place);
+    if (!record->place) {
+      record->leaving = leaving_from_home(context_, *record, placement.place);
+    } else if (record->place != placement.place) {
+      record->leaving = begin_to_leave(context_, *record, placement.place, placement.version);
     }
     const model::InstanceRecord before = *record;
     record->phase = model::Phase::Placed;
@@ -278,7 +281,8 @@ class PlanCarrier {
   }
 
   // Where its data are: in the middle of a move that is where it came from.
-  void lose_place(model::InstanceRecord& record) const {
+  void lose_place(model::InstanceRecord& record) {
+    if (serves_on_trial(context_, record)) trust_state(context_, record);
     const bool has_moved = !record.leaving || (is_active_at_its_place(context_, record) &&
                                                copy_that_serves(context_, record) == nullptr);
     if (record.place) record.home = has_moved ? record.place->node : record.leaving->place.node;

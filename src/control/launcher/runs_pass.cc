@@ -23,6 +23,7 @@ bool has_come_up(const Context& context, const model::InstanceRecord& record) {
   if (node == nullptr || context.networks.troubled.contains(record.key)) return true;
   const auto order = node->told.find(record.key);
   if (order == node->told.end() || node->acted < order->second.number) return false;
+  if (record.leaving && record.leaving->hand_over) return false;  // it may still go back
   return status_of(context, record.key)->state != model::InstanceState::Activating;
 }
 

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "control/launcher/snapshot.h"
+#include "control/launcher/wanted.h"
 #include "placement/asked.h"
 #include "placement/room.h"
 
@@ -103,10 +104,22 @@ std::vector<const model::InstanceRecord*> in_scheduling_order(
   return records;
 }
 
-bool leaves_later_than(const model::InstanceRecord& candidate, const model::NodeId& node,
-                       const model::InstanceRecord& waiting) {
+// What has its room elsewhere and is being prepared there waits for nobody, and stops when that is
+// done.
+bool is_being_prepared(const Context& context, const model::InstanceRecord& record) {
+  const model::NodeId& id = record.place->node;
+  const ObservedNode& target = context.nodes.at(id);
+  if (!record.leaving->hand_over || !target.reachable()) return false;
+  if (target.told.contains(record.key)) return true;
+  const auto wanted = wanted_on(context, id, record.key);
+  return wanted && Gate(context, id).admit(record.key, *wanted);
+}
+
+bool leaves_later_than(const Context& context, const model::InstanceRecord& candidate,
+                       const model::NodeId& node, const model::InstanceRecord& waiting) {
   return candidate.leaving && candidate.leaving->place.node == node &&
-         !candidate.leaving->stop_first && scheduled_before(waiting, candidate);
+         !candidate.leaving->stop_first && scheduled_before(waiting, candidate) &&
+         !is_being_prepared(context, candidate);
 }
 
 }  // namespace
@@ -124,7 +137,7 @@ GateAnswer ask_gate(const Context& context, const model::NodeId& id,
     answer.held_back.insert(newcomer->key);
     for (const model::InstanceKey& key : context.state.instances_on(id)) {
       const auto* other = context.state.find_instance(key);
-      if (leaves_later_than(*other, id, *newcomer)) answer.hurried.insert(key);
+      if (leaves_later_than(context, *other, id, *newcomer)) answer.hurried.insert(key);
     }
   }
   return answer;

@@ -50,6 +50,25 @@ bool waits_for_room(const Context& context, const ObservedNode& node,
   return node.held_back.contains(record.key) && !awaits_restart(context, record);
 }
 
+// Nothing starts at its place before the other copy has gone.
+bool waits_for_stop(const model::InstanceRecord& record, const model::ReportedStatus* reported) {
+  const bool begun = reported != nullptr && !reported->prepare_only;
+  return record.leaving && record.leaving->stop_first && !record.leaving->empty && !begun;
+}
+
+model::InstanceStatus waiting_for_stop(const Context& context, const model::InstanceRecord& record,
+                                       model::InstanceStatus status) {
+  const model::NodeId& source = record.leaving->place.node;
+  const std::string then = fmt::format("it starts on {} when {} has stopped it",
+                                       record.place->node.value(), source.value());
+  const ObservedNode* node = context.find_node(source);
+  if (node != nullptr && node->info.state == model::NodeState::Error) {
+    return failed(std::move(status), "NodeError", source.value() + " is in error; " + then);
+  }
+  status.problem = {"WaitingForStop", then};
+  return status;
+}
+
 model::InstanceStatus placed_status(const Context& context, const model::InstanceRecord& record,
                                     model::InstanceStatus status) {
   const auto observed = context.instances.find(record.key);
@@ -70,6 +89,9 @@ model::InstanceStatus placed_status(const Context& context, const model::Instanc
     status.problem = {"WaitingForRoom",
                       "it starts when others have left " + record.place->node.value()};
     return status;
+  }
+  if (waits_for_stop(record, reported)) {
+    return waiting_for_stop(context, record, std::move(status));
   }
   if (reported == nullptr) return unconfirmed(context, record, std::move(status));
   status = as_reported(std::move(status), *reported);

@@ -131,7 +131,9 @@ std::vector<model::Command> Driver::commands_to(const std::string& node) const {
 }
 
 bool Driver::runs(const std::string& node, const model::InstanceKey& key) const {
-  return agents_.at(node_id(node)).statuses.contains(key);
+  const auto& statuses = agents_.at(node_id(node)).statuses;
+  const auto status = statuses.find(key);
+  return status != statuses.end() && !status->second.prepare_only;
 }
 
 bool Driver::is_idle() const {

@@ -116,19 +116,23 @@ void FakeAgent::carry_out(const model::Command& command) {
 }
 
 void FakeAgent::run(const model::InstanceSpec& spec) {
+  if (spec.prepare_only && !knows_preparing) return;
   const auto known = wanted_.find(spec.key);
   const bool goes_on =
       known != wanted_.end() ? model::runs_the_same(known->second, spec) : is_already_there(spec);
   wanted_.insert_or_assign(spec.key, spec);
   if (goes_on) return pause_or_resume(spec);
-  ++starts[spec.key];
+  if (!spec.prepare_only) ++starts[spec.key];
   model::ReportedStatus status;
   status.key = spec.key;
   status.type = spec.item.type;
   status.version = spec.item.version;
   status.runtime = spec.runtime;
-  status.state = starts_slowly ? model::InstanceState::Activating : model::InstanceState::Active;
-  if (broken_versions.contains(status.version)) {
+  status.state = starts_slowly || spec.prepare_only ? model::InstanceState::Activating
+                                                    : model::InstanceState::Active;
+  status.prepare_only = spec.prepare_only;
+  if (spec.prepare_only && prepares_slowly) status.problem = {"Pulling", ""};
+  if (!spec.prepare_only && broken_versions.contains(status.version)) {
     status.state = model::InstanceState::Failed;
     status.problem = {"StartFailed", "it is broken"};
   }
@@ -147,8 +151,8 @@ void FakeAgent::pause_or_resume(const model::InstanceSpec& spec) {
 
 bool FakeAgent::is_already_there(const model::InstanceSpec& spec) const {
   const auto status = statuses.find(spec.key);
-  return status != statuses.end() && !status->second.stopping &&
-         status->second.version == spec.item.version;
+  return status != statuses.end() && !status->second.stopping && !spec.prepare_only &&
+         !status->second.prepare_only && status->second.version == spec.item.version;
 }
 
 void FakeAgent::stop(const model::InstanceKey& key) {

@@ -43,10 +43,12 @@ Drain drain_of(const Board& board, const Request& request) {
   const auto position = board.find_node(request.present->place.node);
   if (!position) return Drain::No;
   const NodeView& node = board.nodes()[*position];
+  if (request.present->returning && node.drain != Drain::Now) return Drain::No;
   return node.drain == Drain::No && is_evicted(node, request) ? Drain::Gently : node.drain;
 }
 
 const char* why_it_stays(const Request& request) {
+  if (request.present->returning) return "it did not come up elsewhere";
   return has_finished(request) ? "it has done its work there" : "it runs there well";
 }
 

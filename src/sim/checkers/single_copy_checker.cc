@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <utility>
 
 #include "control/controller.h"
@@ -35,11 +36,51 @@ class SingleCopyChecker : public Checker {
     }
     check_surplus();
     check_stop_first();
+    remember_strays();
+  }
+
+  // Nothing is started while a node that can be asked still has it, but for a hand-over in which
+  // both may run.
+  void acting(const model::NodeId& node, const agent::Action& action) override {
+    const auto* start = std::get_if<agent::Start>(&action);
+    if (start == nullptr || world_.controller() == nullptr) return;
+    const model::InstanceKey& key = start->spec.key;
+    if (may_have_two(key)) return;
+    for (const auto& [other, observed] : world_.controller()->nodes()) {
+      if (other == node || !observed.reachable() || strays_.contains({key, other})) continue;
+      if (!observed.reported.contains(key) || !runs_on(other, key)) continue;
+      violate_("single copy",
+               fmt::format("{} is started on {} while {}, which is reachable, has it",
+                           to_string(key), node.value(), other.value()));
+    }
   }
 
  private:
   using Where = std::pair<model::InstanceKey, model::NodeId>;
 
+  bool may_have_two(const model::InstanceKey& key) const {
+    const model::InstanceRecord* instance = record(key);
+    return instance == nullptr || (instance->leaving && !instance->leaving->stop_first);
+  }
+
+  bool runs_on(const model::NodeId& node, const model::InstanceKey& key) const {
+    const Machine::Runs& runs = world_.agents().at(node)->machine().runs();
+    return std::ranges::any_of(runs, [&](const auto& entry) {
+      return entry.first.first == key && entry.second.state == Run::State::Running &&
+             !entry.second.preinstalled;
+    });
+  }
+
+  // What a node runs that was given up once is nobody's any more, until it is gone.
+  void remember_strays() {
+    std::erase_if(strays_, [&](const Where& where) { return !copies_.contains(where); });
+    for (const auto& [where, count] : copies_) {
+      const auto node = world_.controller()->nodes().find(where.second);
+      const bool is_lost = node == world_.controller()->nodes().end() ||
+                           node->second.liveness == control::Liveness::Lost;
+      if (is_lost) strays_.insert(where);
+    }
+  }
   const model::InstanceRecord* record(const model::InstanceKey& key) const {
     const auto& instances = world_.controller()->durable().instances;
     const auto found = instances.find(key);
@@ -91,6 +132,7 @@ class SingleCopyChecker : public Checker {
   Violate violate_;
   std::map<Where, int> copies_;
   std::map<Where, Time> surplus_since_;
+  std::set<Where> strays_;
 };
 
 }  // namespace
