@@ -88,6 +88,7 @@ BERTH_RECORD(RolloutRecord)
 BERTH_RECORD(NodeNetwork)
 BERTH_RECORD(CounterRecord)
 BERTH_RECORD(WantedRecord)
+BERTH_RECORD(InstanceSpec)
 BERTH_RECORD(CommandNumber)
 BERTH_RECORD(InstanceKey)
 

@@ -10,6 +10,7 @@
 #include <cstring>
 #include <map>
 
+#include "codec/record.h"
 #include "model/names.h"
 #include "runtime/shim/files.h"
 
@@ -17,6 +18,7 @@ namespace berth::runtime {
 namespace {
 
 constexpr char kRecordFile[] = "run";
+constexpr char kSpecFile[] = "spec";
 constexpr std::size_t kRecordBytesMax = 64 << 10;
 constexpr std::size_t kNameBytesMax = 200;
 
@@ -173,12 +175,18 @@ Result<void> RunDirectory::create(const RunRecord& record) const {
   std::error_code error;
   for (int tries = 0; tries < 3; ++tries) {
     std::filesystem::create_directories(fresh.path_, error);
-    if (error || !fresh.write(kRecordFile, encode(record))) continue;
+    if (error || !fresh.write_all(record)) continue;
     std::filesystem::rename(fresh.path_, path_, error);
     if (!error) return {};
   }
   errno = error ? error.value() : errno;
   return failure("cannot make", path_);
+}
+
+Result<void> RunDirectory::write_all(const RunRecord& record) const {
+  const auto& spec = record.found.spec;
+  if (spec) TRY(write(kSpecFile, codec::encode_record(*spec)));
+  return write(kRecordFile, encode(record));
 }
 
 Result<void> RunDirectory::write(const char* name, std::string_view content) const {
@@ -203,6 +211,15 @@ void RunDirectory::erase(const char* name) const { ::unlink((path_ / name).c_str
 std::optional<RunRecord> RunDirectory::record() const {
   const auto bytes = read(kRecordFile, kRecordBytesMax);
   return bytes ? decode_run_record(*bytes) : std::nullopt;
+}
+
+std::optional<model::InstanceSpec> RunDirectory::spec() const {
+  const auto bytes = read(kSpecFile, shim::kLaunchBytesMax);
+  if (!bytes) return std::nullopt;
+  auto decoded = codec::decode_record<model::InstanceSpec>(*bytes);
+  if (!decoded) return std::nullopt;
+  decoded->paused = has(shim::kPausedFile);
+  return *std::move(decoded);
 }
 
 std::optional<shim::Launch> RunDirectory::launch() const {

@@ -18,9 +18,9 @@ namespace berth::runtime {
 
 // What a run's directory says of it.
 struct RunRecord {
-  model::FoundRun found;
-  RuntimeSpec runtime;  // that started it
-  std::string boot;     // of the machine, when it was started
+  model::FoundRun found;  // what it was started with is in a file of its own
+  RuntimeSpec runtime;    // that started it
+  std::string boot;       // of the machine, when it was started
 
   friend bool operator==(const RunRecord&, const RunRecord&) = default;
 };
@@ -61,6 +61,9 @@ class RunDirectory {
   void erase(const char* name) const;
 
   std::optional<RunRecord> record() const;
+  // What it was started with, and whether it stands still now. nullopt: an earlier release has
+  // started it.
+  std::optional<model::InstanceSpec> spec() const;
   std::optional<shim::Launch> launch() const;
   std::optional<shim::Ending> ending() const;
   std::optional<pid_t> pid(const char* name) const;
@@ -74,6 +77,8 @@ class RunDirectory {
   void remove() const;
 
  private:
+  Result<void> write_all(const RunRecord& record) const;
+
   std::filesystem::path path_;
 };
 

@@ -131,7 +131,7 @@ Started<void> Supervisor::start(const model::FoundRun& found, const Prepare& pre
   auto begun = begin(name, found, directory);
   if (!begun) return begun;
   remove_told_of(found.key);
-  auto launched = launch(name, directory, prepare);
+  auto launched = launch(found, directory, prepare);
   if (!launched) {
     // A shim that was killed has not taken back what it had begun.
     if (const auto begun_by_shim = directory.launch()) end_leftovers(*begun_by_shim);
@@ -148,7 +148,8 @@ Started<void> Supervisor::start(const model::FoundRun& found, const Prepare& pre
 
 Started<void> Supervisor::begin(const Name& name, const model::FoundRun& found,
                                 const RunDirectory& directory) {
-  const RunRecord record{.found = found, .runtime = config_.runtime, .boot = boot_};
+  RunRecord record{.found = found, .runtime = config_.runtime, .boot = boot_};
+  record.found.spec.reset();  // on the disk it costs no memory
   const std::lock_guard lock(mutex_);
   const bool is_new = !told_.contains(name) && !directory.has("") &&
                       entries_.try_emplace(name, Entry{record, directory}).second;
@@ -156,12 +157,9 @@ Started<void> Supervisor::begin(const Name& name, const model::FoundRun& found,
   return tl::unexpected(start_problem("this run has been started before"));
 }
 
-Started<void> Supervisor::launch(const Name& name, const RunDirectory& directory,
+Started<void> Supervisor::launch(const model::FoundRun& found, const RunDirectory& directory,
                                  const Prepare& prepare) {
-  const RunRecord record = [&] {
-    const std::lock_guard lock(mutex_);
-    return entries_.at(name).record;
-  }();
+  const RunRecord record{.found = found, .runtime = config_.runtime, .boot = boot_};
   if (const auto created = directory.create(record); !created) {
     return tl::unexpected(start_problem(created.error().message));
   }
@@ -169,7 +167,7 @@ Started<void> Supervisor::launch(const Name& name, const RunDirectory& directory
   if (!prepared) return tl::unexpected(prepared.error());
   {
     const std::lock_guard lock(mutex_);
-    if (entries_.at(name).stop_grace) {
+    if (entries_.at({found.key, found.run}).stop_grace) {
       return tl::unexpected(start_problem("it was stopped before it had started"));
     }
   }
@@ -216,6 +214,7 @@ Result<std::vector<model::FoundRun>> Supervisor::list() {
     if (entry.phase == Phase::Starting) continue;
     found.push_back(entry.record.found);
     found.back().starting = entry.phase == Phase::Found;
+    if (!entry.stop_grace) found.back().spec = entry.directory.spec();
   }
   return found;
 }

@@ -92,7 +92,8 @@ class Supervisor {
     model::Problem problem;
   };
 
-  Started<void> launch(const Name& name, const RunDirectory& directory, const Prepare& prepare);
+  Started<void> launch(const model::FoundRun& found, const RunDirectory& directory,
+                       const Prepare& prepare);
   Started<void> begin(const Name& name, const model::FoundRun& found,
                       const RunDirectory& directory);
   void start_failed(const Name& name);

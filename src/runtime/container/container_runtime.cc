@@ -237,7 +237,11 @@ Started<void> ContainerRuntime::prepare(const model::InstanceSpec& spec) {
 
 Started<void> ContainerRuntime::start(const model::InstanceSpec& spec, const model::RunId& run) {
   auto started = supervisor_.start(
-      {spec.key, run, spec.item.type, spec.item.version},
+      {.key = spec.key,
+       .run = run,
+       .type = spec.item.type,
+       .version = spec.item.version,
+       .spec = spec},
       [&](const RunDirectory& directory) { return make_launch(spec, run, directory); });
   if (!started && config_.networks != nullptr) config_.networks->release(spec.key, run);
   return started;

@@ -57,7 +57,11 @@ ProcessRuntime::~ProcessRuntime() {
 ProbeResult ProcessRuntime::probe(Duration) { return compute_result(why_no_runs(config_)); }
 
 Started<void> ProcessRuntime::start(const model::InstanceSpec& spec, const model::RunId& run) {
-  return supervisor_.start({spec.key, run, spec.item.type, spec.item.version},
+  return supervisor_.start({.key = spec.key,
+                            .run = run,
+                            .type = spec.item.type,
+                            .version = spec.item.version,
+                            .spec = spec},
                            [&](const RunDirectory&) { return prepare(spec, run); });
 }
 

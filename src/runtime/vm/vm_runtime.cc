@@ -124,7 +124,11 @@ ProbeResult VmRuntime::try_it(const std::string& program) {
 
 Started<void> VmRuntime::start(const model::InstanceSpec& spec, const model::RunId& run) {
   auto started = supervisor_.start(
-      {spec.key, run, spec.item.type, spec.item.version},
+      {.key = spec.key,
+       .run = run,
+       .type = spec.item.type,
+       .version = spec.item.version,
+       .spec = spec},
       [&](const RunDirectory& directory) { return prepare(spec, run, directory); });
   if (!started && config_.networks != nullptr) config_.networks->release(spec.key, run);
   return started;
@@ -281,14 +285,24 @@ void VmRuntime::forget(const model::InstanceKey& key, const model::RunId& run) {
   if (config_.networks != nullptr) config_.networks->release(key, run);
 }
 
-Result<void> VmRuntime::pause(const model::InstanceKey& key) { return order(key, "stop"); }
-
-Result<void> VmRuntime::resume(const model::InstanceKey& key) { return order(key, "cont"); }
-
-Result<void> VmRuntime::order(const model::InstanceKey& key, const std::string& command) {
+// The mark tells a next life of the agent.
+Result<void> VmRuntime::pause(const model::InstanceKey& key) {
   const auto run = supervisor_.find(key);
   if (!run) return not_running(key);
-  Qmp emulator = TRY(Qmp::open(run->directory.path()));
+  TRY(run->directory.write(shim::kPausedFile, ""));
+  return order(*run, "stop");
+}
+
+Result<void> VmRuntime::resume(const model::InstanceKey& key) {
+  const auto run = supervisor_.find(key);
+  if (!run) return not_running(key);
+  TRY(order(*run, "cont"));
+  run->directory.erase(shim::kPausedFile);
+  return {};
+}
+
+Result<void> VmRuntime::order(const LiveRun& run, const std::string& command) {
+  Qmp emulator = TRY(Qmp::open(run.directory.path()));
   TRY(emulator.order(command));
   return {};
 }

@@ -61,7 +61,7 @@ class VmRuntime final : public Runtime {
                      Machine& machine) const;
   Started<void> limit(const model::InstanceSpec& spec, const model::RunId& run,
                       shim::Launch& launch) const;
-  Result<void> order(const model::InstanceKey& key, const std::string& command);
+  static Result<void> order(const LiveRun& run, const std::string& command);
   ProbeResult probe_compute();
   ProbeResult try_it(const std::string& program);
 
