@@ -143,7 +143,7 @@ int main(int argc, char** argv) {
       ->check(CLI::Range(0, 100'000));
   app.add_option("--faults", options.faults,
                  "what goes wrong: loss,delay,duplicate,reorder,partition,crash,disk,runtime,"
-                 "readiness, or all, or none (default: all; none with -f)");
+                 "readiness, lost-store, or all, or none (default: all; none with -f)");
   app.add_option("-f,--file", options.files,
                  "manifests: their Nodes are simulated, everything else is applied");
   app.add_flag("--flapping", options.flapping,

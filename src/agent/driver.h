@@ -117,6 +117,13 @@ inline FoundRun a_found(const std::string& name, RunId run,
   return {key_of(name), run, type, "1"};
 }
 
+// With what it was started with.
+inline FoundRun a_found(const model::InstanceSpec& spec, RunId run) {
+  FoundRun found{spec.key, run, spec.item.type, spec.item.version};
+  found.spec = spec;
+  return found;
+}
+
 inline RunsListed a_list(const std::string& runtime, std::vector<FoundRun> runs = {}) {
   return {model::RuntimeId{runtime}, std::move(runs)};
 }
@@ -183,6 +190,18 @@ class Driver {
     agent_ = Agent(config_, durable_);
   }
 
+  // The same, but nothing was durable: its store is gone.
+  void lose_store() {
+    durable_ = {.wanted = {},
+                .acted = {},
+                .network = {},
+                .handed = {},
+                .last = {},
+                .erasing = {},
+                .in_doubt = true};
+    restart();
+  }
+
   template <class A>
   std::vector<A> actions() const {
     std::vector<A> found;
@@ -242,6 +261,10 @@ class Driver {
     if (const auto* erasing = std::get_if<WriteErasing>(&write)) {
       erasing->pending ? void(durable_.erasing.insert(erasing->key))
                        : void(durable_.erasing.erase(erasing->key));
+      return;
+    }
+    if (const auto* doubt = std::get_if<WriteDoubt>(&write)) {
+      durable_.in_doubt = doubt->in_doubt;
       return;
     }
     if (const auto* wanted = std::get_if<WriteWanted>(&write)) {

@@ -17,11 +17,13 @@ std::string to_text(const RunId& run) {
          std::to_string(run.attempt);
 }
 
-// Whether a found run is the wanted one: started for this generation, or a component that was on
-// the node before anybody asked for it and is what is now asked for.
+// Whether a found run is the wanted one: started for this generation, or, by a command that the
+// agent has lost, with the same; or a component that was on the node before anybody asked for it
+// and is what is now asked for.
 bool is_the_wanted(const Run& run, const model::WantedRecord& wanted) {
   if (run.runtime != wanted.spec.runtime) return false;
   if (run.id.generation == wanted.generation) return true;
+  if (run.started_with && model::runs_the_same(*run.started_with, wanted.spec)) return true;
   return run.type == model::ItemType::Component && run.id.generation == model::CommandNumber{} &&
          run.version == wanted.spec.item.version;
 }
@@ -51,6 +53,7 @@ void Instance::found(const Context& context, const model::RuntimeId& runtime,
     run->runtime = runtime;
     run->type = found.type;
     run->version = found.version;
+    run->started_with = found.spec;
     run->overdue = context.now + start_timeout(context.config, found.type);
   }
   // An id names one run: another runtime that lists it too is mistaken.
@@ -140,6 +143,15 @@ void Instance::pausing_set(const Context& context, const PausingSet& answer) {
   context.note(key_, (is_paused ? "paused run " : "resumed run ") + to_text(answer.run));
 }
 
+void Instance::stop_withheld(const Context& context, const RunId& id) {
+  Run* run = find(id);
+  if (run == nullptr || run->phase != Run::Phase::Stopping) return;
+  run->phase = run->confirmed ? Run::Phase::Running : Run::Phase::Starting;
+  run->blamed_for.reset();
+  run->overdue = context.now + start_timeout(context.config, run->type);
+  context.note(key_, "run " + to_text(id) + " goes on: what replaces it cannot be written down");
+}
+
 // Also of a run that is not known its number is: an earlier life of the agent has used it.
 Run* Instance::find(const RunId& id) {
   if (id.generation == generation_) next_attempt_ = std::max(next_attempt_, id.attempt + 1);
@@ -169,12 +181,13 @@ void Instance::end(const Context& context, const RunId& id, Ending ending) {
 
 // --- Decisions ---------------------------------------------------------------------------------
 
-void Instance::advance(const Context& context, const model::WantedRecord* wanted) {
+void Instance::advance(const Context& context, const model::WantedRecord* wanted,
+                       Unwanted unwanted) {
   if (wanted != nullptr) {
     if (wanted->generation != generation_) begin(*wanted);
     adopt(context, *wanted);
   }
-  stop_unwanted(context, wanted);
+  if (unwanted == Unwanted::Stopped) stop_unwanted(context, wanted);
   advance_preparing(context, wanted);
   for (auto& [id, run] : runs_) do_overdue(context, wanted, run);
 }
@@ -202,6 +215,7 @@ void Instance::adopt(const Context& context, const model::WantedRecord& wanted) 
     if (current(wanted) != nullptr || !is_the_wanted(run, wanted)) continue;
     run.serves = wanted.generation;
     run.holds = taken_by(wanted.spec.item);
+    run.started_with.reset();
     run.standstill.doubt();
     preparation_.cancel();
     restart_at_.reset();
@@ -339,12 +353,14 @@ void Instance::prepare(const Context& context, const model::WantedRecord& wanted
 }
 
 Preparation* Instance::wants_successor(Time now, const model::WantedRecord* wanted) {
-  const bool is_to_come = wanted != nullptr && wanted->successor;
+  const bool is_to_come = wanted != nullptr && wanted->successor &&
+                          fetched_image_of(wanted->successor->spec) != nullptr;
   return is_to_come && next_preparation_.may_be_asked(now) ? &next_preparation_ : nullptr;
 }
 
 bool Instance::is_successor_there(const model::WantedRecord* wanted) const {
   if (wanted == nullptr || !wanted->successor) return false;
+  if (fetched_image_of(wanted->successor->spec) == nullptr) return true;
   return next_preparation_.generation() == wanted->successor->generation &&
          next_preparation_.is_done();
 }
@@ -474,6 +490,8 @@ model::ReportedStatus Instance::status_of_successor(const model::WantedRecord& w
   if (next_preparation_.problem()) {
     status.state = model::InstanceState::Failed;
     status.problem = *next_preparation_.problem();
+  } else if (is_successor_there(&wanted)) {
+    status.problem = {"StoreNotWritable", "its node cannot write down what it is told"};
   } else {
     status.problem = {"Pulling", *fetched_image_of(spec) + " is being fetched"};
   }

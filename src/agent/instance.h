@@ -42,12 +42,14 @@ class Instance {
   void check_begun(const Context& context, const CheckBegun& event);
   void checked(const Context& context, const HealthChecked& answer);
   void pausing_set(const Context& context, const PausingSet& answer);
+  void stop_withheld(const Context& context, const RunId& run);
 
   // --- Decisions. `wanted` is nullptr for an instance that shall not run.
 
   // Adopts found runs, stops those that are not wanted, and does what is overdue: repeats stops,
   // gives up starts, checks health, pauses and resumes.
-  void advance(const Context& context, const model::WantedRecord* wanted);
+  enum class Unwanted { Stopped, Kept };
+  void advance(const Context& context, const model::WantedRecord* wanted, Unwanted unwanted);
 
   // The end of the run that was wanted, if there was one since the last call.
   std::optional<Ending> take_ending();

@@ -60,7 +60,14 @@ void Reporter::disconnected(std::uint64_t connection) {
   if (connection_ == connection) connection_.reset();
 }
 
-void Reporter::observed(Time now, const model::NodeInfo& node) {
+void Reporter::observed_store(Time now, const std::string& problem) {
+  store_problem_ = problem;
+  if (node_) observed(now, model::NodeInfo(*node_));
+}
+
+void Reporter::observed(Time now, const model::NodeInfo& seen) {
+  model::NodeInfo node = seen;
+  node.store_problem = store_problem_;
   if (node_ == node) return;
   node_ = node;
   node_changed_ = true;

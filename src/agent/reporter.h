@@ -4,6 +4,7 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <string>
 
 #include "agent/context.h"
 #include "agent/states.h"
@@ -23,6 +24,8 @@ class Reporter {
   void disconnected(std::uint64_t connection);
 
   void observed(Time now, const model::NodeInfo& node);
+  // Why the store cannot be written; empty: it can.
+  void observed_store(Time now, const std::string& problem);
   // No reason to speak. What has changed enough to matter goes with the next report, a heartbeat
   // perhaps; the node's total goes with every one.
   void measured(const Measured& usage);
@@ -61,6 +64,7 @@ class Reporter {
   std::optional<Time> last_sent_;  // on this connection
 
   std::optional<model::NodeInfo> node_;
+  std::string store_problem_;
   std::map<model::RuntimeId, Time> not_ready_since_;
   std::optional<Measured> usage_;
   std::map<model::InstanceKey, model::ReportedStatus> statuses_;

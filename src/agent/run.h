@@ -32,6 +32,8 @@ struct Run {
   Standstill standstill;
   std::optional<Time> active_since;
   std::set<std::string> holds;  // shared resources; of a found run that nobody wants: not known
+  std::optional<model::InstanceSpec> started_with =
+      {};  // of one that was found, until it is adopted
 
   bool is_found() const { return serves == model::CommandNumber{}; }
 };

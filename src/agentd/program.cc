@@ -11,6 +11,7 @@
 #include <thread>
 #include <utility>
 
+#include "agentd/agent_store.h"
 #include "agentd/calibration.h"
 #include "agentd/config.h"
 #include "agentd/daemon.h"
@@ -22,7 +23,6 @@
 #include "runtime/disk_quota.h"
 #include "shell/log.h"
 #include "shell/signals.h"
-#include "store/sqlite/sqlite_store.h"
 #include "trust/certificate.h"
 #include "trust/files.h"
 
@@ -152,10 +152,11 @@ Result<void> run(Config config, Settings settings, const Arguments& arguments) {
     return invalid_input(fmt::format("node.name: {}; set --node-name", flaw));
   }
   config.boot_id = make_boot_id();
-  store::SqliteStore store = TRY(store::SqliteStore::open(store_file(config.state_dir)));
-  TRY(take_stock(config, store));
+  const AgentStore opened = TRY(open_agent_store(config.state_dir));
+  TRY(take_stock(config, *opened.store));
   warn_if_alone(config, credentials);
-  Outside outside = real_outside(config, store, credentials);
+  Outside outside = real_outside(config, *opened.store, credentials);
+  outside.store_was_lost = opened.was_lost;
   const auto daemon = TRY(Daemon::open(config, std::move(outside)));
 
   std::thread running([&daemon] { daemon->run(); });

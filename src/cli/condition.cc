@@ -54,7 +54,8 @@ bool holds_for(const v1::Node* node, const std::string& value) {
   if (node == nullptr) return false;
   if (value == "cordoned") return node->cordoned() || node->draining();
   if (value == "schedulable") {
-    return node->liveness() == "reachable" && !node->cordoned() && !node->draining();
+    return node->liveness() == "reachable" && !node->cordoned() && !node->draining() &&
+           node->store_problem().empty();
   }
   if (value == "empty") return node->services() == 0;
   if (value == "ready") return is_ready(*node);

@@ -294,12 +294,16 @@ std::string state_text(const v1::Node& node) {
   } else if (node.cordoned()) {
     text += ",Cordoned";
   }
+  if (!node.store_problem().empty()) text += ",ReadOnly";
   return text;
 }
 
 Tone tone_of(const v1::Node& node) {
   if (node.liveness() == "lost" || node.state() == "error") return Tone::Bad;
-  if (node.liveness() != "reachable" || node.cordoned() || node.draining()) return Tone::Warning;
+  if (node.liveness() != "reachable" || node.cordoned() || node.draining() ||
+      !node.store_problem().empty()) {
+    return Tone::Warning;
+  }
   return Tone::Good;
 }
 
@@ -473,7 +477,8 @@ Json json_of(const v1::Node& node) {
             {"runtimes", Json::array()},
             {"traffic", json_of(node.traffic())},
             {"partitions", Json::array()},
-            {"remarks", Json::array()}};
+            {"remarks", Json::array()},
+            {"storeProblem", node.store_problem()}};
   if (node.measured()) json["used"] = json_of(node.used());
   if (node.has_cpu_load()) json["cpuLoad"] = json_of(node.cpu_load());
   if (node.has_ram_load()) json["ramLoad"] = json_of(node.ram_load());

@@ -23,6 +23,7 @@
 //             ready (True, False, Unknown) conditions[{type,status,reason,message,lastTransition,
 //             lastHeartbeat}] runtimes[{name,type,kind,ready,graced,primary,reason,message,
 //             notReadySince (null: it is ready),graceMs,evicting}]
+//             storeProblem (empty: its agent can write)
 //   event     number time kind about text
 //   documents as in manifests
 namespace berth::cli {

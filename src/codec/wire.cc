@@ -391,7 +391,11 @@ v1::Report to_wire(const model::Report& report) {
   out.set_revision(report.revision);
   *out.mutable_acted() = to_wire(report.acted);
   out.set_full(report.full);
-  if (report.node) write_json(*out.mutable_node(), *report.node);
+  if (report.node) {
+    model::NodeInfo node = *report.node;
+    out.set_store_problem(to_utf8(std::exchange(node.store_problem, {})));
+    write_json(*out.mutable_node(), node);
+  }
   for (const auto& [runtime, time] : report.not_ready_for) {
     (*out.mutable_not_ready_for_us())[runtime.value()] = time.count();
   }
@@ -400,6 +404,7 @@ v1::Report to_wire(const model::Report& report) {
   for (const auto& key : report.gone) *out.add_gone() = to_wire(key);
   if (report.measurement) *out.mutable_measurement() = to_wire(*report.measurement);
   for (const auto& state : report.states) *out.add_states() = to_wire(state);
+  out.set_in_doubt(report.in_doubt);
   return out;
 }
 
@@ -434,13 +439,17 @@ Result<model::Report> from_wire(const v1::Report& report) {
   out.revision = report.revision();
   out.acted = read(report.acted());
   out.full = report.full();
+  out.in_doubt = report.in_doubt();
   out.instances = TRY(read_all<model::ReportedStatus>(report.instances(), Path(top, "instances")));
   out.gone = TRY(read_all<model::InstanceKey>(report.gone(), Path(top, "gone")));
   out.states = TRY(read_all<model::SavedState>(report.states(), Path(top, "states")));
   if (report.has_measurement()) {
     out.measurement = TRY(read(report.measurement(), Path(top, "measurement")));
   }
-  if (!report.node().empty()) out.node = TRY(read_node(report.node(), Path(top, "node")));
+  if (!report.node().empty()) {
+    out.node = TRY(read_node(report.node(), Path(top, "node")));
+    out.node->store_problem = report.store_problem();
+  }
   for (const auto& [runtime, time] : report.not_ready_for_us()) {
     const Path at(top, "notReadyForUs");
     const auto id = TRY(id_of<model::RuntimeId>(runtime, at));

@@ -172,6 +172,18 @@ TEST(Wire, KeepsEveryFieldOfAStatus) {
   EXPECT_EQ(from_wire(to_wire(report)).value(), report);
 }
 
+TEST(Wire, SaysThatAStoreCannotBeWrittenWhereAnOlderControlPlaneDoesNotStumbleOverIt) {
+  model::Report report;
+  report.boot_id = "b";
+  report.in_doubt = true;
+  report.node.emplace();
+  report.node->store_problem = "the disk is full";
+  const v1::Report sent = to_wire(report);
+  EXPECT_EQ(sent.node().find("storeProblem"), std::string::npos)
+      << "it refuses what it does not know";
+  EXPECT_EQ(from_wire(sent).value(), report);
+}
+
 TEST(Wire, TakesWhatIsOnlyBeingErasedWithoutVersionAndRuntime) {
   model::Report report;
   report.boot_id = "b";

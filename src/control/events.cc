@@ -10,6 +10,8 @@ std::string_view to_string(NoteKind kind) {
     case NoteKind::NodeUnreachable: return "NodeUnreachable";
     case NoteKind::NodeLost: return "NodeLost";
     case NoteKind::NodeInError: return "NodeInError";
+    case NoteKind::NodeReadOnly: return "NodeReadOnly";
+    case NoteKind::NodeWritable: return "NodeWritable";
     case NoteKind::NodeForgotten: return "NodeForgotten";
     case NoteKind::NodeDraining: return "NodeDraining";
     case NoteKind::NodeDrained: return "NodeDrained";

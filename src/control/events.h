@@ -191,6 +191,8 @@ enum class NoteKind {
   NodeUnreachable,
   NodeLost,
   NodeInError,
+  NodeReadOnly,
+  NodeWritable,
   NodeForgotten,
   NodeDraining,
   NodeDrained,

@@ -18,6 +18,7 @@ shell::LogLevel level_of(control::NoteKind kind) {
     case control::NoteKind::NodeUnreachable:
     case control::NoteKind::NodeLost:
     case control::NoteKind::NodeInError:
+    case control::NoteKind::NodeReadOnly:
     case control::NoteKind::NodeOverloaded:
     case control::NoteKind::NotRelieved:
     case control::NoteKind::AlertRaised:

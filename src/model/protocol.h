@@ -62,6 +62,9 @@ struct Report {
   // Those that changed, again and again until a command says that they have been looked at. Their
   // generation means nothing. A report that says that an instance is gone has its last state too.
   std::vector<SavedState> states;
+  // What the agent was told is lost, or older than it should be, and `acted` is a guess: only a
+  // full command can set that right.
+  bool in_doubt = false;
 
   friend bool operator==(const Report&, const Report&) = default;
 };

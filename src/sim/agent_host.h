@@ -3,6 +3,7 @@
 #include <optional>
 
 #include "agent/agent.h"
+#include "agentd/unwritten.h"
 #include "sim/checker.h"
 #include "sim/daemon.h"
 #include "sim/machine.h"
@@ -20,6 +21,10 @@ class AgentHost : public Daemon<agent::Event, agent::Effects> {
   // Power is lost: agent and runs are gone, the disk is as it was.
   void reboot(Duration down);
 
+  // The agent's process dies, and when it comes back its store is not what it was: empty, torn, or
+  // as it was when the agent started last.
+  void lose_store(Duration down);
+
   Machine& machine() { return machine_; }
   const Machine& machine() const { return machine_; }
   // What the agent has been told and believes, as its writes say.
@@ -32,6 +37,8 @@ class AgentHost : public Daemon<agent::Event, agent::Effects> {
   std::vector<store::Change> changes_of(const agent::Effects& effects) override;
   void committed(const agent::Effects& effects) override;
   void perform(const agent::Effects& effects) override;
+  bool goes_on_without(const agent::Effects& effects, const Error& why) override;
+  void send(const std::vector<model::Report>& reports);
   void act(const agent::Action& action);
   void stop_something_healthy();
 
@@ -41,7 +48,10 @@ class AgentHost : public Daemon<agent::Event, agent::Effects> {
   Machine machine_;
   std::optional<agent::Agent> core_;
   agent::Restored memory_;
+  agentd::Unwritten unwritten_;
+  std::string store_problem_;  // as the core was told
   std::uint64_t boots_ = 0;
+  bool has_lost_store_ = false;  // since the last start
 };
 
 }  // namespace berth::sim

@@ -29,6 +29,8 @@ class Checker {
   // A process has read its store and begins.
   virtual void controller_loaded(const control::Durable&) {}
   virtual void agent_loaded(const model::NodeId&, const agent::Restored&) {}
+  // The same of an agent whose store was lost, torn or replaced by an older one: what is left.
+  virtual void agent_store_lost(const model::NodeId&, const agent::Restored&) {}
   // A core has stepped; nothing of it is durable or done yet.
   virtual void controller_stepped(const control::Effects&) {}
   virtual void agent_stepped(const model::NodeId&, const agent::Effects&) {}

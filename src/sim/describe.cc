@@ -160,6 +160,12 @@ struct AgentEvent {
   std::string operator()(const agent::DataErased& e) const {
     return fmt::format("erased {} {}", to_string(e.key), e.problem);
   }
+  std::string operator()(const agent::StoreObserved& e) const {
+    return fmt::format("store {}", e.problem.empty() ? "can be written" : e.problem);
+  }
+  std::string operator()(const agent::StopWithheld& e) const {
+    return fmt::format("stop withheld {}#{}", to_string(e.key), text(e.run));
+  }
 };
 
 struct ActionText {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <vector>
 
 #include "base/random.h"
@@ -26,12 +27,21 @@ class Disk {
   // The process or the whole machine dies while the batch is being committed.
   void crash_in(const std::vector<store::Change>& batch);
 
+  // Each record is kept or lost by the draw: of 0 %, everything is lost.
+  void lose(std::uint64_t kept_percent);
+  // All is as it was when it was remembered last.
+  void remember() { remembered_ = entries(); }
+  void fall_back();
+
   void fill() { full_ = true; }
   void slow_down() { slow_ = true; }
   void heal() { full_ = slow_ = false; }
 
  private:
+  std::vector<store::Entry> entries() const;
+
   Random random_;
+  std::vector<store::Entry> remembered_;
   store::MemoryDisk disk_;
   store::MemoryStore store_;
   bool full_ = false;

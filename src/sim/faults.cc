@@ -89,7 +89,8 @@ Rates draw_rates(const Faults& faults, Random random) {
                     .slow_disk_every = dice.every(Fault::Disk, 60s),
                     .hang_every = dice.every(Fault::Runtime, 80s),
                     .not_ready_every = dice.every(Fault::Readiness, 30s),
-                    .node_error_every = dice.every(Fault::Readiness, 120s)};
+                    .node_error_every = dice.every(Fault::Readiness, 120s),
+                    .lost_store_every = dice.every(Fault::LostStore, 60s)};
   return rates;
 }
 

@@ -23,6 +23,7 @@ enum class Fault {
   Disk,
   Runtime,
   Readiness,
+  LostStore,
 };
 
 using Faults = std::set<Fault>;
@@ -64,6 +65,7 @@ struct Episodes {
   Duration hang_every{};
   Duration not_ready_every{};
   Duration node_error_every{};
+  Duration lost_store_every{};  // of an agent
 };
 
 struct Rates {
@@ -90,5 +92,6 @@ struct berth::model::Names<berth::sim::Fault> {
       Word<sim::Fault>{sim::Fault::Disk, "disk"},
       Word<sim::Fault>{sim::Fault::Runtime, "runtime"},
       Word<sim::Fault>{sim::Fault::Readiness, "readiness"},
+      Word<sim::Fault>{sim::Fault::LostStore, "lost-store"},
   };
 };

@@ -44,6 +44,8 @@ void Injector::begin_processes() {
 void Injector::begin_disks() {
   repeat(rates_.episodes.full_disk_every, [this] { trouble_a_disk(true); });
   repeat(rates_.episodes.slow_disk_every, [this] { trouble_a_disk(false); });
+  repeat(rates_.episodes.lost_store_every,
+         [this] { draw_agent().lose_store(draw(random_, 100ms, 20s)); });
 }
 
 void Injector::begin_machines() {

@@ -116,6 +116,16 @@ void Machine::answer(Duration delay, std::function<void(bool)> task) {
       });
 }
 
+// With each run is kept what it was started with; one that is being stopped is not told of as one
+// to go on with.
+agent::FoundRun Machine::found(const RunKey& key, const Run& run) {
+  agent::FoundRun found{key.first, key.second, run.spec.item.type, run.spec.item.version};
+  if (run.preinstalled || run.state == Run::State::Stopping) return found;
+  found.spec = run.spec;
+  found.spec->paused = run.paused;
+  return found;
+}
+
 void Machine::carry_out_one(const agent::ListRuns& list) {
   answer(draw(random_, 1ms, 200ms), [this, runtime = list.runtime](bool asker_lives) {
     if (!asker_lives) return;
@@ -123,7 +133,7 @@ void Machine::carry_out_one(const agent::ListRuns& list) {
     for (auto& [key, run] : runs_) {
       if (run.spec.runtime != runtime || run.state == Run::State::Starting) continue;
       run.known_to_agent = true;
-      listed.runs.push_back({key.first, key.second, run.spec.item.type, run.spec.item.version});
+      listed.runs.push_back(found(key, run));
     }
     tell_(listed);  // once: a list is true when it is made, and not later
   });

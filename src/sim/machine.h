@@ -89,6 +89,7 @@ class Machine {
   };
   using RunKey = Runs::key_type;
 
+  static agent::FoundRun found(const RunKey& key, const Run& run);
   void carry_out(const agent::Action& action);
   void carry_out_one(const agent::ListRuns& list);
   void carry_out_one(const agent::Prepare& prepare);

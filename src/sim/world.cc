@@ -25,6 +25,9 @@ class World::Watch : public Checker {
   void controller_stepped(const control::Effects& effects) override {
     each([&](Checker& checker) { checker.controller_stepped(effects); });
   }
+  void agent_store_lost(const model::NodeId& node, const agent::Restored& left) override {
+    each([&](Checker& checker) { checker.agent_store_lost(node, left); });
+  }
   void agent_stepped(const model::NodeId& node, const agent::Effects& effects) override {
     each([&](Checker& checker) { checker.agent_stepped(node, effects); });
   }

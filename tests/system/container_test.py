@@ -57,6 +57,18 @@ class Containers(SystemTest):
         self.start_agent()
         self.the_exit_is_reported()
 
+    def test_an_agent_that_has_lost_its_store_keeps_its_containers(self):
+        self.apply(item("kept", images=IMAGE, args=["sleep", "1000000"]), deployment("d", {"item": "kept"}))
+        before = self.running_pids()
+        self.unit.agents["n1"].kill()
+        for store in self.unit.agent_dir("n1").glob("agent.db*"):
+            store.unlink()
+        self.start_agent()
+        log = self.unit.directory / "agent-n1.log"
+        wait_until(lambda: "a full command settles" in log.read_text(), "the control plane's word")
+        self.wait_for_active(1)
+        self.assertEqual(self.running_pids(), before)
+
     def test_logs_and_exec(self):
         talker = item("talker", images=IMAGE, args=["sh", "-c", "echo hello; echo oops >&2; exec sleep 100000"])
         self.apply(talker, deployment("d", {"item": "talker"}))

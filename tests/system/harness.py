@@ -65,6 +65,9 @@ class SystemTest(unittest.TestCase):
                 except ProcessLookupError:
                     pass
 
+    def running_pids(self) -> list[int]:
+        return sorted(pid for shim in self.shims() for pid in children_of(shim))
+
     # --- Doing things.
 
     def write(self, name: str, *documents: dict) -> Path:

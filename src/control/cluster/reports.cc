@@ -17,12 +17,14 @@ namespace {
 // Nobody carries out so many commands; whoever says so would use up the numbers for all others.
 constexpr std::uint64_t kNumberMax = std::uint64_t{1} << 62;
 
-// What runtimes say changes often and is observed anew after a restart: it is not written to disk.
+// What runtimes say changes often and is observed anew after a restart, as is what its agent says
+// of its store: that is not written to disk.
 model::NodeRecord without_readiness(const model::NodeRecord& known, const model::NodeId& id,
                                     const model::NodeInfo& info) {
   model::NodeRecord record = known;
   record.id = id;
   record.info = info;
+  record.info.store_problem.clear();
   for (model::Runtime& runtime : record.info.runtimes) {
     runtime.ready = model::Readiness::Unknown;
     runtime.reason.clear();
@@ -39,6 +41,8 @@ bool differs_in_words_only(const model::NodeInfo& before, model::NodeInfo after)
     after.runtimes[i].message = before.runtimes[i].message;
   }
   after.remarks = before.remarks;
+  const bool can_write = before.store_problem.empty();
+  if (can_write == after.store_problem.empty()) after.store_problem = before.store_problem;
   return before == after;
 }
 
@@ -135,9 +139,11 @@ class Intake {
 
   void begin_connection() {
     node_.acted = report_.acted;
-    if (report_.acted == model::CommandNumber{}) forget_states_on(context_, id_);
+    // Of what it was told nothing is left, but what its instances have stored is.
+    const bool is_empty = report_.acted == model::CommandNumber{} && !report_.in_doubt;
+    if (is_empty) forget_states_on(context_, id_);
     // Else it has what it was told, and what it says of itself is compared below.
-    const bool in_step = node_.last_sent && report_.acted == *node_.last_sent;
+    const bool in_step = node_.last_sent && report_.acted == *node_.last_sent && !report_.in_doubt;
     if (!in_step) forget_orders();
     node_.reported_fully = true;
     node_.ever_reported = true;
@@ -174,12 +180,22 @@ class Intake {
     if (info.state == model::NodeState::Error && node_.info.state != model::NodeState::Error) {
       context_.note(NoteKind::NodeInError, id_, "its instances are failed and may move at once");
     }
+    note_store(info);
     node_.info = info;
     context_.dirty.networks.insert(id_);
     node_.load.thresholds.reset();  // its type may be another
     context_.dirty.plan = true;
     ++context_.cluster_changes;
     mark_all_on(context_, id_);
+  }
+
+  void note_store(const model::NodeInfo& info) {
+    const std::string& problem = info.store_problem;
+    if (problem.empty() == node_.info.store_problem.empty()) return;
+    if (problem.empty())
+      return context_.note(NoteKind::NodeWritable, id_, "it takes new instances");
+    context_.note(NoteKind::NodeReadOnly, id_,
+                  fmt::format("what runs goes on, nothing new is placed there: {}", problem));
   }
 
   void take_status(const model::ReportedStatus& status) {

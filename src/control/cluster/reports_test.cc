@@ -38,6 +38,20 @@ TEST_F(Reports, TheNextRevisionIsApplied) {
   EXPECT_EQ(status(), "failed(Crashed)");
 }
 
+TEST_F(Reports, AnAgentInDoubtGetsAFullCommandThoughItHasActedOnTheLast) {
+  driver.disconnect("n1");
+  driver.connect_silently("n1");
+  model::Report report = agent().full();
+  report.in_doubt = true;
+  driver.report("n1", report);
+  const auto commands = driver.commands_to("n1");
+  ASSERT_EQ(commands.size(), 1U);
+  EXPECT_FALSE(commands[0].base);
+  ASSERT_EQ(commands[0].run.size(), 1U);
+  EXPECT_EQ(commands[0].run[0].key, kWeb);
+  EXPECT_GT(commands[0].number, report.acted);
+}
+
 TEST_F(Reports, AnEqualRevisionIsADuplicate) {
   model::Report report = failure();
   report.revision -= 1;

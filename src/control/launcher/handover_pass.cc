@@ -106,7 +106,8 @@ bool start_was_refused(const Context& context, const model::InstanceRecord& reco
   if (!may_go_elsewhere(context, record)) return false;
   const auto* status = run_at_its_place(context, record);
   return status != nullptr && status->state == model::InstanceState::Failed &&
-         status->problem.reason == "RuntimeNotReady";
+         (status->problem.reason == "RuntimeNotReady" ||
+          status->problem.reason == "StoreNotWritable");
 }
 
 std::optional<model::Leaving> leaving_after_move(const Context& context,

@@ -151,6 +151,7 @@ v1::Node to_message(const NodeView& view) {
     *message.add_partitions() = codec::to_wire(partition);
   }
   for (const std::string& remark : view.info.remarks) message.add_remarks(remark);
+  message.set_store_problem(view.info.store_problem);
   return message;
 }
 

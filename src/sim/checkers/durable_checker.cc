@@ -59,8 +59,9 @@ class DurableChecker : public Checker {
   void agent_stepped(const model::NodeId& node, const agent::Effects& effects) override {
     if (!effects.writes.empty()) agents_[node].stepped(world_.agents().at(node)->memory());
   }
-  void agent_committed(const model::NodeId& node, const agent::Effects& effects) override {
-    if (!effects.writes.empty()) agents_[node].committed();
+  // With all that could not be made durable before.
+  void agent_committed(const model::NodeId& node, const agent::Effects&) override {
+    agents_[node].committed();
   }
   void agent_loaded(const model::NodeId& node, const agent::Restored& loaded) override {
     Images<agent::Restored>& images = agents_[node];
@@ -68,6 +69,10 @@ class DurableChecker : public Checker {
         same(loaded, images.durable) || (images.in_flight && same(loaded, *images.in_flight));
     if (!known) violate_("durable", node.value() + " loaded what was never its last state");
     images.loaded(loaded);
+  }
+
+  void agent_store_lost(const model::NodeId& node, const agent::Restored& left) override {
+    agents_[node].loaded(left);
   }
 
  private:

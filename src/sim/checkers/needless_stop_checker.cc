@@ -31,6 +31,10 @@ class NeedlessStopChecker : public Checker {
     const AgentHost& host = *world_.agents().at(node);
     const auto run = host.machine().runs().find({stop->key, stop->run});
     if (run == host.machine().runs().end() || !is_healthy(host.machine(), run->second)) return;
+    if (host.memory().in_doubt) {
+      return violate_("needless stop", fmt::format("{} stops {} before it was told what is to run",
+                                                   node.value(), to_string(stop->key)));
+    }
     const auto wanted = host.memory().wanted.find(stop->key);
     if (wanted == host.memory().wanted.end()) return;
     const model::WantedRecord& record = wanted->second;
