@@ -20,6 +20,8 @@
 #include "runtime/component/crash_points.h"
 #include "runtime/container/cgroup.h"
 #include "runtime/disk_quota.h"
+#include "runtime/shim/spawn.h"
+#include "shell/descriptor_limit.h"
 #include "shell/log.h"
 #include "shell/signals.h"
 #include "store/sqlite/sqlite_store.h"
@@ -141,6 +143,8 @@ void reload(Daemon& daemon, Settings& current, const Arguments& arguments) {
 }
 
 Result<void> run(Config config, Settings settings, const Arguments& arguments) {
+  const shell::Limits descriptors = shell::raise_descriptor_limit();
+  runtime::shim::set_descriptor_limit_of_children(descriptors.soft);
   // Before any thread is started: they inherit the mask.
   shell::Signals signals = TRY(shell::Signals::block({SIGHUP}));
   shell::configure_log(config.log_format, config.log_level);

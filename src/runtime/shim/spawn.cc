@@ -54,6 +54,8 @@ const char* name_of(Step step) {
   return "failed";
 }
 
+std::uint64_t usual_open_files = 0;
+
 std::vector<char*> pointers_to(const std::vector<std::string>& texts) {
   std::vector<char*> pointers;
   pointers.reserve(texts.size() + 1);
@@ -73,8 +75,16 @@ bool set_limit(__rlimit_resource_t which, std::uint64_t value) {
   return ::setrlimit(which, &limit) == 0;
 }
 
+bool restore_descriptor_limit() {
+  rlimit limit{};
+  if (usual_open_files == 0) return true;
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return false;
+  limit.rlim_cur = limit.rlim_max < usual_open_files ? limit.rlim_max : usual_open_files;
+  return ::setrlimit(RLIMIT_NOFILE, &limit) == 0;
+}
+
 bool set_limits(const SpawnRequest& request) {
-  if (!set_limit(RLIMIT_CORE, 0)) return false;
+  if (!set_limit(RLIMIT_CORE, 0) || !restore_descriptor_limit()) return false;
   if (request.open_files > 0 && !set_limit(RLIMIT_NOFILE, request.open_files)) return false;
   return request.data_bytes == 0 || set_limit(RLIMIT_DATA, request.data_bytes);
 }
@@ -170,6 +180,8 @@ ssize_t read_fully(int fd, void* into, std::size_t size) {
 }
 
 }  // namespace
+
+void set_descriptor_limit_of_children(std::uint64_t soft) { usual_open_files = soft; }
 
 Spawned spawn(const SpawnRequest& request) {
   if (request.argv.empty()) return {.error = "there is no command"};

@@ -35,6 +35,11 @@ struct Spawned {
   bool is_running() const { return pid >= 0; }
 };
 
+// What is spawned from now on may have as many files open as this, unless it says otherwise: a
+// daemon that has raised its own limit gives others the usual one back. 0: as many as we. To be
+// called before there are threads.
+void set_descriptor_limit_of_children(std::uint64_t soft);
+
 // Returns when the program has taken over, or could not be started. Safe with other threads.
 Spawned spawn(const SpawnRequest& request);
 
