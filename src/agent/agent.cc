@@ -240,6 +240,10 @@ void Agent::record(const Context& context, const PausingSet& event) {
   if (Instance* known = touch_known(event.key)) known->pausing_set(context, event);
 }
 
+void Agent::record(const Context& context, const Remarked& event) {
+  if (Instance* known = touch_known(event.key)) known->remarked(context, event);
+}
+
 void Agent::record(const Context&, const Measured& event) {
   reporter_.measured(event);
   for (const auto& [key, footprint] : event.footprints) complain_of(key, footprint);

@@ -55,6 +55,7 @@ class Agent {
   void record(const Context& context, const PausingSet& event);
   void record(const Context& context, const Measured& event);
   void record(const Context& context, const DataErased& event);
+  void record(const Context& context, const Remarked& event);
 
   // Networks come before all that is started.
   void apply_network(const Context& context);

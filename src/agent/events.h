@@ -95,6 +95,13 @@ struct PrepareFailed {
   std::uint32_t order = 0;
   model::Problem problem;
 };
+// What a runtime has to say of a run that has not ended: what its start waits for, or what is wrong
+// although it runs. No reason: nothing any more.
+struct Remarked {
+  model::InstanceKey key;
+  RunId run;
+  model::Problem remark;
+};
 // What an instance has written to its state directory, packed. No digest: it was too large to be.
 struct StateSaved {
   model::InstanceKey key;
@@ -143,9 +150,10 @@ struct DataErased {
   std::string problem;  // why not all of it is gone; empty: it is
 };
 
-using Event = std::variant<Connected, Disconnected, CommandReceived, NodeObserved, RuntimeLeft,
-                           RunsListed, Prepared, PrepareFailed, Started, StartFailed, StateSaved,
-                           Exited, CheckBegun, HealthChecked, PausingSet, Measured, DataErased>;
+using Event =
+    std::variant<Connected, Disconnected, CommandReceived, NodeObserved, RuntimeLeft, RunsListed,
+                 Prepared, PrepareFailed, Started, StartFailed, StateSaved, Exited, CheckBegun,
+                 HealthChecked, PausingSet, Measured, DataErased, Remarked>;
 
 // --- Effects -----------------------------------------------------------------------------------
 

@@ -95,6 +95,7 @@ void Instance::started(const Context& context, const RunId& id) {
   run->confirmed = true;
   if (run->phase != Run::Phase::Starting) return;
   run->phase = Run::Phase::Running;
+  run->remark = {};
   context.note(key_, "started run " + to_text(id));
 }
 
@@ -138,6 +139,14 @@ void Instance::pausing_set(const Context& context, const PausingSet& answer) {
   const bool is_paused = run->standstill.is_paused();
   if (is_paused && !run->active_since) run->active_since = context.now;
   context.note(key_, (is_paused ? "paused run " : "resumed run ") + to_text(answer.run));
+}
+
+void Instance::remarked(const Context& context, const Remarked& event) {
+  Run* run = find(event.run);
+  if (run == nullptr) return;
+  const bool is_news = run->remark.reason != event.remark.reason && !event.remark.reason.empty();
+  run->remark = event.remark;
+  if (is_news) context.note(key_, event.remark.reason + ": " + event.remark.message);
 }
 
 // Also of a run that is not known its number is: an earlier life of the agent has used it.
@@ -442,7 +451,9 @@ model::ReportedStatus Instance::status_of_wanted(const model::WantedRecord& want
     if (run->blamed_for) {
       failed(problem_of({.cause = *run->blamed_for,
                          .detail = run->health ? run->health->message() : std::string()}));
-    } else if (run->active_since) {
+    } else {
+      status.problem = run->remark;
+      if (!run->active_since) return status;
       status.state =
           run->standstill.is_paused() ? model::InstanceState::Paused : model::InstanceState::Active;
       if (complaint_) status.problem = *complaint_;
@@ -497,6 +508,7 @@ model::ReportedStatus Instance::status_of_unwanted() const {
   status.runtime = run.runtime;
   if (run.confirmed) status.state = model::InstanceState::Active;
   status.stopping = run.phase == Run::Phase::Stopping;
+  status.problem = run.remark;
   return status;
 }
 

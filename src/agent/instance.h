@@ -42,6 +42,7 @@ class Instance {
   void check_begun(const Context& context, const CheckBegun& event);
   void checked(const Context& context, const HealthChecked& answer);
   void pausing_set(const Context& context, const PausingSet& answer);
+  void remarked(const Context& context, const Remarked& event);
 
   // --- Decisions. `wanted` is nullptr for an instance that shall not run.
 

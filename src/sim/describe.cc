@@ -154,6 +154,9 @@ struct AgentEvent {
     return fmt::format("pausing set {}#{} order {} {}", to_string(e.key), text(e.run), e.order,
                        e.problem);
   }
+  std::string operator()(const agent::Remarked& e) const {
+    return fmt::format("remarked {}#{} {}", to_string(e.key), text(e.run), e.remark.reason);
+  }
   std::string operator()(const agent::Measured& e) const {
     return fmt::format("measured {} {}", e.total.cpu.count(), e.total.ram.count());
   }
