@@ -126,6 +126,7 @@ void Daemon::set_runtimes(const std::vector<RuntimeConfig>& runtimes) {
   const std::lock_guard lock(watch_mutex_);
   if (inbox_.closed()) return;
   offered_ = offer(runtimes);
+  for (const Runtimes::Offered& one : offered_) one.runtime->runtime().reconsider();
   if (watch_) watch_->offer(offered_);
 }
 

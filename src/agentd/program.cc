@@ -17,6 +17,7 @@
 #include "agentd/join_command.h"
 #include "agentd/machine.h"
 #include "agentd/real_outside.h"
+#include "agentd/tag.h"
 #include "runtime/component/crash_points.h"
 #include "runtime/container/cgroup.h"
 #include "runtime/disk_quota.h"
@@ -120,7 +121,7 @@ Result<void> take_stock(Config& config, store::Store& store) {
     shell::log(shell::LogLevel::Info, "quotas of storage and state are watched, not enforced",
                {{"why", config.why_no_quotas}});
   }
-  config.why_no_cpu_limits = runtime::why_no_cpu_limits(config.node);
+  config.why_no_cpu_limits = runtime::why_no_cpu_limits(config.tag);
   return {};
 }
 
@@ -156,6 +157,7 @@ Result<void> run(Config config, Settings settings, const Arguments& arguments) {
     return invalid_input(fmt::format("node.name: {}; set --node-name", flaw));
   }
   config.boot_id = make_boot_id();
+  config.tag = take_tag({.state_dir = config.state_dir, .node = config.node});
   store::SqliteStore store = TRY(store::SqliteStore::open(store_file(config.state_dir)));
   TRY(take_stock(config, store));
   warn_if_alone(config, credentials);
@@ -172,6 +174,8 @@ Result<void> run(Config config, Settings settings, const Arguments& arguments) {
 // For an agent that has left its instances running, and whose instances have ended since.
 Result<void> remove_networks(Config config) {
   config.node = TRY(name_of(config, load_credentials(config.state_dir)));
+  config.tag = find_tag({.state_dir = config.state_dir, .node = config.node});
+  if (config.tag.empty()) return {};  // it has never made anything
   return network::HostNetwork::remove_all(network_config(config));
 }
 

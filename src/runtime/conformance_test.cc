@@ -46,6 +46,24 @@ std::optional<Ends::End> Ends::wait_for(const model::InstanceKey& key, const mod
   return find() == ends_.end() ? std::nullopt : std::optional(*find());
 }
 
+void Ends::remarked(const model::InstanceKey&, const model::RunId&, const model::Problem& remark) {
+  {
+    const std::lock_guard lock(mutex_);
+    remarks_.push_back(remark);
+  }
+  changed_.notify_all();
+}
+
+std::optional<model::Problem> Ends::wait_for_remark(const std::string& reason) {
+  std::unique_lock lock(mutex_);
+  const auto made = [&] {
+    return std::find_if(remarks_.begin(), remarks_.end(),
+                        [&](const model::Problem& one) { return one.reason == reason; });
+  };
+  changed_.wait_for(lock, kPatience, [&] { return made() != remarks_.end(); });
+  return made() == remarks_.end() ? std::nullopt : std::optional(*made());
+}
+
 std::size_t Ends::count() const {
   const std::lock_guard lock(mutex_);
   return ends_.size();
@@ -58,7 +76,8 @@ RuntimeTest::RuntimeTest() {
   EXPECT_NE(::mkdtemp(path.data()), nullptr);
   std::filesystem::permissions(path, std::filesystem::perms(0711));
   config_ = {.state_dir = path,
-             .agent_id = std::filesystem::path(path).filename().string(),
+             .agent_id = "node-of-" + std::filesystem::path(path).filename().string(),
+             .tag = std::filesystem::path(path).filename().string(),
              .shim = std::filesystem::path(BERTH_BIN_DIR) / "berth-shim",
              .dmips_per_core = 10'000,
              .image_dir = std::filesystem::temp_directory_path()};

@@ -80,7 +80,8 @@ std::string encode(const RunRecord& record) {
          line("type", model::to_string(found.type)) + line("version", found.version) +
          line("runtime", record.runtime.id.value()) +
          line("runtimeType", model::to_string(record.runtime.type)) +
-         line("program", record.runtime.program) + line("boot", record.boot) + line("complete", 1);
+         line("program", record.runtime.program) + line("boot", record.boot) +
+         line("tag", record.tag) + line("complete", 1);
 }
 
 std::optional<RunRecord> decode_run_record(std::string_view bytes) {
@@ -94,7 +95,8 @@ std::optional<RunRecord> decode_run_record(std::string_view bytes) {
       .runtime = {.id = model::RuntimeId{lines["runtime"]},
                   .type = runtime_type.value_or(model::RuntimeType::Process),
                   .program = std::string(lines["program"])},
-      .boot = std::string(lines["boot"])};
+      .boot = std::string(lines["boot"]),
+      .tag = std::string(lines["tag"])};
   model::FoundRun& found = record.found;
   if (!type || !parse(lines["index"], found.key.index) ||
       !parse(lines["epoch"], found.run.generation.epoch) ||
@@ -155,6 +157,14 @@ std::vector<RuntimeSpec> runtimes_of_runs(const std::filesystem::path& state_dir
   std::vector<RuntimeSpec> all;
   for (const auto& [id, runtime] : found) all.push_back(runtime);
   return all;
+}
+
+std::string tag_of_runs(const std::filesystem::path& state_dir) {
+  for (const RunDirectory& directory : RunDirectory::all(state_dir)) {
+    const auto record = directory.record();
+    if (record && !record->tag.empty()) return record->tag;
+  }
+  return "";
 }
 
 std::vector<RunDirectory> RunDirectory::of(const std::filesystem::path& state_dir,
@@ -234,6 +244,7 @@ bool RunDirectory::is_supervised() const {
 
 void RunDirectory::remove() const {
   const Fd lock(::open((path_ / shim::kLockFile).c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
+  if (!lock.is_open() && shim::lacks_descriptors()) return;  // it may live
   if (lock.is_open() && ::flock(lock.get(), LOCK_EX | LOCK_NB) != 0) return;
   erase(shim::kLaunchFile);  // first: without it a shim starts nothing
   std::error_code ignored;

@@ -19,8 +19,9 @@ namespace berth::runtime {
 // What a run's directory says of it.
 struct RunRecord {
   model::FoundRun found;
-  RuntimeSpec runtime;  // that started it
-  std::string boot;     // of the machine, when it was started
+  RuntimeSpec runtime;   // that started it
+  std::string boot;      // of the machine, when it was started
+  std::string tag = {};  // of the agent; "": an earlier release has started it
 
   friend bool operator==(const RunRecord&, const RunRecord&) = default;
 };
@@ -36,6 +37,9 @@ std::string file_name_of(const model::RunId& run);
 
 // The runtimes that have started what there is, each once.
 std::vector<RuntimeSpec> runtimes_of_runs(const std::filesystem::path& state_dir);
+
+// The tag under which an earlier life of this agent has started what there is; "" if none says.
+std::string tag_of_runs(const std::filesystem::path& state_dir);
 
 // Tells the machine's boots apart.
 std::string boot_of_machine();
