@@ -95,7 +95,7 @@ RealUnit::RealUnit() {
       "berthd",
       std::vector<std::string>{"--state-dir", directory() / "control", "--socket",
                                directory() / "berthd.sock", "--listen-grpc", "127.0.0.1:0",
-                               "--listen-https", "127.0.0.1:0"},
+                               "--listen-https", "127.0.0.1:0", "--min-healthy", "0s"},
       directory() / "berthd.log");
   const fs::path endpoints = directory() / "control" / "endpoints.json";
   wait_until("berthd to listen", [&] { return fs::exists(endpoints); });

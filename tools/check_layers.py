@@ -21,7 +21,7 @@ MAY_USE = {
     "agent": {"base", "model"},
     "codec": {"base", "model", "placement"},
     "store": {"base"},
-    "shell": {"base", "codec"},
+    "shell": {"base", "codec", "store"},
     "trust": {"base"},
     "runtime": {"base", "model", "codec"},
     "network": {"base", "model", "shell", "runtime"},
@@ -29,7 +29,7 @@ MAY_USE = {
     "controld": {"base", "model", "placement", "control", "codec", "store", "shell", "trust", "link"},
     "agentd": {"base", "model", "agent", "codec", "store", "shell", "trust", "runtime", "network", "link"},
     "client": {"base", "model", "codec", "trust"},
-    "cli": {"base", "model", "placement", "codec", "client", "trust"},
+    "cli": {"base", "model", "placement", "codec", "store", "client", "trust"},
     "sim": {"base", "model", "placement", "control", "agent", "codec", "store", "controld", "agentd"},
 }
 

@@ -2,6 +2,7 @@
 """Runs the demo unit: a control plane, three agents and what examples/demo asks for; called by ./run."""
 
 import argparse
+import ipaddress
 import os
 import shutil
 import signal
@@ -28,9 +29,9 @@ def machine() -> tuple[int, int]:
     return len(os.sched_getaffinity(0)) * DMIPS_PER_CORE, memory
 
 
-def start(unit: Unit, containers: bool):
+def start(unit: Unit, containers: bool, listen: str):
     print("Starting the control plane and three agents ...", flush=True)
-    unit.start_control()
+    unit.start_control("--advertise", listen, host=f"[{listen}]" if ":" in listen else listen)
     dmips, memory = machine()
     runtimes = "runc,process,rootfs" if containers else "process,rootfs"
     for name, (percent, kind, resources) in NODES.items():
@@ -42,6 +43,36 @@ def start(unit: Unit, containers: bool):
     print("Connected: " + ", ".join(node["node"] for node in nodes))
 
 
+# Beside Ctrl-C: the usual one, and a terminal that is closed.
+ENDS = (signal.SIGTERM, signal.SIGHUP)
+
+
+def end_on_signals():
+    """Whoever has us ignore one of them, as nohup does, knows why."""
+    for number in ENDS:
+        if signal.getsignal(number) is not signal.SIG_IGN:
+            signal.signal(number, lambda number, _: sys.exit(128 + number))
+
+
+def say(text: str):
+    """To whom it may concern: a closed terminal keeps nothing from being stopped."""
+    try:
+        print(text, flush=True)
+    except OSError:
+        # What is left to be written would be tried again at the end.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def an_address(text: str) -> str:
+    try:
+        address = ipaddress.ip_address(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(f"{text} is no address of this machine, as in 192.168.1.7") from error
+    if address.is_unspecified:
+        raise argparse.ArgumentTypeError(f"name one address that others reach: {text} is none")
+    return str(address)
+
+
 def show(unit: Unit):
     print()
     sys.stdout.flush()
@@ -51,7 +82,14 @@ def show(unit: Unit):
     unit.berth("get", "instances", capture_output=False)
 
 
-def explain(unit: Unit):
+def how_to_join(berth: Path, listen: str) -> str:
+    if ipaddress.ip_address(listen).is_loopback:
+        return ("Only this machine can join: it listens on a loopback address. With ./run --listen ADDRESS others can,\n"
+                f"by the line that this prints: {berth} join-token")
+    return f"A second machine joins by the line that this prints: {berth} join-token"
+
+
+def explain(unit: Unit, listen: str):
     berth = (unit.bin / "berth").relative_to(ROOT) if unit.bin.is_relative_to(ROOT) else unit.bin / "berth"
     print(f"""
 Look further, in another terminal:
@@ -63,17 +101,19 @@ Look further, in another terminal:
   {berth} drain gateway --deadline 30s   what can goes elsewhere, the rest is stopped then
   {berth} events --watch
   curl --unix-socket {unit.socket} http://berth/v1/nodes
-A second machine joins by the line that this prints: {berth} join-token
+{how_to_join(berth, listen)}
 
 Ctrl-C stops everything.""", flush=True)
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = argparse.ArgumentParser(prog="./run", description=__doc__)
     parser.add_argument("--once", action="store_true", help="exit as soon as everything is active")
-    parser.add_argument("--state", type=Path, help="directory for the demo's state (default: a temporary one)")
+    parser.add_argument("--state", type=Path, help=argparse.SUPPRESS)  # for tests: where to keep everything
+    parser.add_argument("--listen", type=an_address, default="127.0.0.1", metavar="ADDRESS",
+                        help="address of this machine where others reach the control plane (default: loopback)")
     options = parser.parse_args()
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+    end_on_signals()
 
     root = os.geteuid() == 0
     containers = root and shutil.which("runc") is not None
@@ -85,7 +125,7 @@ def main() -> int:
         if containers:
             unit.make_image()
         unit.make_archive(ROOT / "examples" / "demo" / "os", "os-1.0.0.tar.gz")
-        start(unit, containers)
+        start(unit, containers, options.listen)
         print()
         sys.stdout.flush()
         applied = unit.berth("apply", "-f", ROOT / "examples" / "demo", capture_output=False, timeout=600)
@@ -93,7 +133,7 @@ def main() -> int:
             raise Failure(f"not everything became active (exit {applied.returncode}); the logs are in {directory}")
         show(unit)
         if not options.once:
-            explain(unit)
+            explain(unit, options.listen)
             signal.pause()
         return 0
     except KeyboardInterrupt:
@@ -103,8 +143,9 @@ def main() -> int:
         options.state = directory  # kept, to look at
         return 1
     finally:
-        signal.signal(signal.SIGINT, signal.SIG_IGN)
-        print("\nStopping everything ...", flush=True)
+        for number in (signal.SIGINT, *ENDS):
+            signal.signal(number, signal.SIG_IGN)
+        say("\nStopping everything ...")
         unit.stop()
         if options.state is None:
             unit.remove()

@@ -186,9 +186,13 @@ def simulation_suites(everything: bool) -> list[Suite]:
     """Two halves, one for each core."""
     seeds = 2500 if everything else 250
     program = ROOT / "build" / "release" / "bin" / "berth-sim"
+    once_failed = ROOT / "tests" / "simulation" / "once_failed.txt"
     return [Suite(f"simulation_seeds_{first}_to_{first + seeds - 1}",
                   [str(program), "--seed", str(first), "--seeds", str(seeds), "-q"])
             for first in (1, 1 + seeds)] + [
+        Suite("simulation_seeds_that_failed_once",
+              [str(program), "--list", str(once_failed), "-q", "--faults",
+               "loss,delay,duplicate,reorder,partition,crash,disk,runtime,readiness"], [once_failed]),
         Suite("simulation_flapping_runtimes", [str(program), "--flapping", "--minutes", "10000", "-q"])]
 
 

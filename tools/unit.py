@@ -140,6 +140,11 @@ class Unit:
     def agent_dir(self, name: str) -> Path:
         return self.directory / f"agent-{name}"
 
+    def tag(self, name: str) -> str | None:
+        """By which what the agent makes on this machine is told apart from what others make."""
+        file = self.agent_dir(name) / "tag"
+        return file.read_text().strip() if file.exists() else None
+
     def join(self, name: str, wrapper: list[str] | None = None) -> subprocess.CompletedProcess:
         token = self.ask("join-token", "--name", name)["token"]
         return self.join_with(name, token, wrapper)
@@ -199,10 +204,13 @@ class Unit:
 
     def remove(self):
         self.remove_networks()
+        tags = [tag for tag in map(self.tag, self.agents) if tag]
         shutil.rmtree(self.directory, ignore_errors=True)
         groups = [*Path("/sys/fs/cgroup").glob("berth"), *Path("/sys/fs/cgroup").glob("*/berth")]
-        for empty in [group / name for group in groups for name in self.agents] + groups:
+        for empty in [group / name for group in groups for name in [*self.agents, *tags]] + groups:
             try:
                 empty.rmdir()
             except OSError:
                 pass  # not there, or somebody else's
+        for tag in tags:
+            shutil.rmtree(Path("/run/berth") / tag, ignore_errors=True)

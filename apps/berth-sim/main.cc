@@ -4,7 +4,9 @@
 #include <CLI/CLI.hpp>
 #include <chrono>
 #include <cstdio>
+#include <fstream>
 #include <iostream>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -33,6 +35,12 @@ struct Options {
   bool quiet = false;
   bool flapping = false;
   std::vector<std::string> files;
+  std::string list;
+};
+
+struct Run {
+  std::uint64_t seed = 1;
+  std::size_t nodes = 0;  // 0: drawn
 };
 
 void print_line(std::string_view line) { fmt::print("{}\n", line); }
@@ -47,14 +55,37 @@ sim::Setup setup_of(const Options& options, const sim::Faults& faults) {
   return setup;
 }
 
+// One run per line: its seed and its number of nodes.
+Result<std::vector<Run>> read_list(const std::string& path) {
+  std::ifstream file(path);
+  if (!file) return not_found("cannot read " + path);
+  std::vector<Run> runs;
+  for (std::string line; std::getline(file, line);) {
+    if (line.empty() || line.front() == '#') continue;
+    Run run;
+    std::istringstream words(line);
+    if (!(words >> run.seed >> run.nodes)) return invalid_input(path + ": no run: " + line);
+    runs.push_back(run);
+  }
+  return runs;
+}
+
+Result<std::vector<Run>> runs_of(const Options& options) {
+  if (!options.list.empty()) return read_list(options.list);
+  std::vector<Run> runs;
+  for (std::uint64_t i = 0; i < options.seeds; ++i) {
+    runs.push_back({options.seed + i, options.nodes});
+  }
+  return runs;
+}
+
 // One line on the terminal that is written over while many seeds run.
 class Progress {
  public:
-  explicit Progress(const Options& options)
-      : shown_(!options.quiet && options.seeds > 1 && isatty(STDERR_FILENO) != 0) {}
+  explicit Progress(bool wanted) : shown_(wanted && isatty(STDERR_FILENO) != 0) {}
   ~Progress() { clear(); }
 
-  void show(std::uint64_t done, std::uint64_t all, std::uint64_t failed) const {
+  void show(std::size_t done, std::size_t all, std::uint64_t failed) const {
     if (shown_) fmt::print(stderr, "\r{} of {} seeds, {} failed", done, all, failed);
   }
   void clear() const {
@@ -65,16 +96,18 @@ class Progress {
   bool shown_;
 };
 
-int run_seeds(const Options& options, sim::Setup setup) {
-  const Progress progress(options);
+int run_seeds(const Options& options, const std::vector<Run>& runs, sim::Setup setup) {
+  const bool are_many = runs.size() > 1;
+  const Progress progress(!options.quiet && are_many);
   const auto begin = std::chrono::steady_clock::now();
   sim::Counts counts;
   Duration virtual_time{};
   std::uint64_t failed = 0;
-  for (std::uint64_t i = 0; i < options.seeds; ++i) {
-    progress.show(i, options.seeds, failed);
-    setup.seed = options.seed + i;
-    const bool twice = options.seeds > 1 && i % kTwiceEvery == 0 && !options.trace;
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    progress.show(i, runs.size(), failed);
+    setup.seed = runs[i].seed;
+    setup.nodes = runs[i].nodes == 0 ? std::nullopt : std::optional(runs[i].nodes);
+    const bool twice = are_many && i % kTwiceEvery == 0 && !options.trace;
     const sim::Outcome outcome = options.flapping ? sim::simulate_flapping(setup)
                                  : twice          ? sim::simulate_twice(setup)
                                                   : sim::simulate(setup);
@@ -84,7 +117,7 @@ int run_seeds(const Options& options, sim::Setup setup) {
       ++failed;
       progress.clear();
       fmt::print("{}", sim::failure_text(outcome));
-    } else if (options.seeds == 1 && !options.quiet) {
+    } else if (!are_many && !options.quiet) {
       fmt::print("seed {}: {} nodes, trace {:016x}, everything held\n", outcome.seed, outcome.nodes,
                  outcome.hash);
     }
@@ -96,8 +129,8 @@ int run_seeds(const Options& options, sim::Setup setup) {
     fmt::print("{}  {:<26} {:.1f}\n", sim::summary_text(counts, virtual_time),
                "virtual hours per second", hours / took.count());
   }
-  if (options.seeds > 1) {
-    fmt::print("{} of {} seeds held in {:.1f} s\n", options.seeds - failed, options.seeds,
+  if (are_many) {
+    fmt::print("{} of {} seeds held in {:.1f} s\n", runs.size() - failed, runs.size(),
                took.count());
   }
   return failed == 0 ? kHeld : kViolated;
@@ -143,9 +176,12 @@ int main(int argc, char** argv) {
       ->check(CLI::Range(0, 100'000));
   app.add_option("--faults", options.faults,
                  "what goes wrong: loss,delay,duplicate,reorder,partition,crash,disk,runtime,"
-                 "readiness, or all, or none (default: all; none with -f)");
+                 "readiness,lost-store,fsync,stall,clock,clone, or all, or none (default: all; none "
+                 "with -f)");
   app.add_option("-f,--file", options.files,
                  "manifests: their Nodes are simulated, everything else is applied");
+  app.add_option("--list", options.list,
+                 "run what a file lists: seed and number of nodes per line, 0 = drawn");
   app.add_flag("--flapping", options.flapping,
                "100 nodes, or --nodes, whose runtimes come and go; nothing else goes wrong");
   app.add_flag("--trace", options.trace, "print all that happens");
@@ -156,5 +192,8 @@ int main(int argc, char** argv) {
   const Result<sim::Faults> faults = sim::parse_faults(options.faults);
   if (!faults) return invalid(faults.error().message);
   const sim::Setup setup = setup_of(options, *faults);
-  return options.files.empty() ? run_seeds(options, setup) : run_files(options, setup);
+  if (!options.files.empty()) return run_files(options, setup);
+  const Result<std::vector<Run>> runs = runs_of(options);
+  if (!runs) return invalid(runs.error().message);
+  return run_seeds(options, *runs, setup);
 }

@@ -7,6 +7,7 @@
 
 #include "controld/daemon.h"
 #include "shell/clock.h"
+#include "shell/descriptor_limit.h"
 #include "shell/log.h"
 #include "shell/notify.h"
 #include "shell/settings.h"
@@ -33,10 +34,11 @@ const std::vector<shell::Setting> kSettings{
     {"nodeLostGrace", "what an unreachable node runs is placed elsewhere then", "60s"},
     {"settleTime", "after a start: how long known agents are waited for", "5s"},
     {"confirmTimeout", "after a start: an instance that no agent reports has failed", "600s"},
-    {"runTimeout", "how long an apply call waits at most", "600s"},
+    {"runTimeout", "how long an apply call waits, and an instance may go unconfirmed", "600s"},
     {"usageWindow", "measure.window of the agents; between two rebalances it must pass", "60s"},
     {"networks.range", "what the networks of owners are cut from", "10.128.0.0/10"},
     {"networks.prefix", "the size of one: 20 is room for 4094 instances and nodes", "20"},
+    {"minHealthy", "without a health check: active for so long is proven to be well", "2s"},
     {"rolloutTimeout", "a new version that is not active by then is taken back", "300s"},
     {"componentRolloutTimeout",
      "the same for components: longer than their installation and confirmation may take", "75m"},
@@ -53,6 +55,7 @@ Result<control::Config> clocks(const Settings& settings) {
   config.confirm_timeout = TRY(settings.duration("confirmTimeout"));
   config.run_timeout = TRY(settings.duration("runTimeout"));
   config.usage_window = TRY(settings.duration("usageWindow"));
+  config.min_healthy = TRY(settings.duration("minHealthy"));
   config.rollout_timeout = TRY(settings.duration("rolloutTimeout"));
   config.component_rollout_timeout = TRY(settings.duration("componentRolloutTimeout"));
   config.cache_ttl = TRY(settings.duration("cacheTtl"));
@@ -110,7 +113,8 @@ void wait_for_end(shell::Signals& signals, controld::Daemon& daemon) {
 
 Result<void> run(const Settings& settings) {
   TRY(set_up_log(settings));
-  const controld::DaemonConfig config = TRY(config_of(settings));
+  controld::DaemonConfig config = TRY(config_of(settings));
+  config.connections = controld::connection_limits(shell::raise_descriptor_limit().now);
   shell::Signals signals = TRY(shell::Signals::block());
   const auto daemon = TRY(controld::Daemon::open(config));
   shell::notify_ready();

@@ -30,6 +30,23 @@ TEST(Boot, AsksEachRuntimeOnceWhatItRuns) {
   EXPECT_EQ(driver.actions<ListRuns>(), (std::vector{ListRuns{model::RuntimeId{"vm"}}}));
 }
 
+// It died when it had written down what to stop, and before it could do so.
+TEST(Boot, TellsNobodyThatSomethingIsGoneBeforeItKnows) {
+  Driver driver(a_config(), wanting({}));
+  driver.tell(Connected{1}, a_node());
+  EXPECT_TRUE(driver.effects().reports.empty());
+  driver.tell(a_list("crun", {a_found("web", kRun)}));
+  EXPECT_TRUE(driver.report().full);
+  EXPECT_TRUE(driver.status("web").stopping);
+}
+
+TEST(Boot, ARuntimeThatDoesNotTellWhatItRunsMakesNobodySilent) {
+  Driver driver(a_config(), wanting({}));
+  driver.tell(Connected{1}, a_node());
+  EXPECT_TRUE(driver.wait(3s - 1us).reports.empty());
+  EXPECT_EQ(driver.wait(1us).reports.size(), 1u);
+}
+
 TEST(Boot, StartsNothingBeforeTheRuntimeHasToldWhatItRuns) {
   Driver driver(a_config(), wanting({a_spec("web")}));
   driver.tell();
@@ -304,6 +321,154 @@ TEST(Adoption, APreinstalledComponentIsReplacedByANewVersion) {
   EXPECT_EQ(driver.actions<Stop>().size(), 1U);
   driver.tell(Exited{key_of("os"), {}, 0});
   EXPECT_EQ(driver.started_items(), Items{"os"});
+}
+
+// An agent that has lost its store, connected, and what its runtime says that it runs.
+Driver a_driver_that_lost_its_store(const std::vector<FoundRun>& runs) {
+  Driver driver;
+  driver.lose_store();
+  driver.tell(Connected{1}, a_node(), a_list("crun", runs));
+  return driver;
+}
+
+TEST(LostStore, WhatRunsIsKeptAndReportedAsItIs) {
+  const Driver driver = a_driver_that_lost_its_store({a_found(a_spec("web").version("7"), kRun)});
+  EXPECT_TRUE(driver.actions<Start>().empty());
+  EXPECT_TRUE(driver.actions<Stop>().empty());
+  EXPECT_EQ(driver.status("web").state, InstanceState::Active);
+  EXPECT_EQ(driver.status("web").version, "7");
+  EXPECT_TRUE(driver.report().in_doubt);
+  EXPECT_EQ(driver.report().acted, kRun.generation);
+}
+
+TEST(LostStore, WhatAFullCommandListsAndRunsTheSameIsUntouched) {
+  Driver driver = a_driver_that_lost_its_store({a_found(a_spec("web"), kRun)});
+  driver.tell(a_full_command(9, {a_spec("web").priority(5)}));
+  EXPECT_TRUE(driver.effects().actions.empty());
+  EXPECT_FALSE(driver.report().in_doubt);
+  driver.restart();
+  driver.tell(Connected{2}, a_node(), a_list("crun", {a_found(a_spec("web"), kRun)}));
+  EXPECT_TRUE(driver.actions<Start>().empty());
+  EXPECT_TRUE(driver.actions<Stop>().empty());
+  EXPECT_FALSE(driver.report().in_doubt);
+}
+
+TEST(LostStore, ACommandThatComesBeforeTheRunsAreFoundRestartsNothing) {
+  Driver driver;
+  driver.lose_store();
+  driver.tell(Connected{1}, a_node(), a_full_command(9, {a_spec("web")}));
+  driver.tell(a_list("crun", {a_found(a_spec("web"), kRun)}));
+  EXPECT_TRUE(driver.actions<Start>().empty());
+  EXPECT_TRUE(driver.actions<Stop>().empty());
+  EXPECT_EQ(driver.status("web").state, InstanceState::Active);
+  driver.restart();
+  driver.tell(a_node(), a_list("crun", {a_found(a_spec("web"), kRun)}));
+  EXPECT_TRUE(driver.actions<Start>().empty());
+  EXPECT_TRUE(driver.actions<Stop>().empty());
+}
+
+TEST(LostStore, WhatAFullCommandDoesNotListIsStopped) {
+  Driver driver =
+      a_driver_that_lost_its_store({a_found(a_spec("web"), kRun), a_found("old", kRun)});
+  EXPECT_TRUE(driver.actions<Stop>().empty());
+  driver.tell(a_full_command(9, {}));
+  EXPECT_EQ(driver.actions<Stop>().size(), 2U);
+}
+
+TEST(LostStore, WhatRunsSomethingElseIsReplacedWhenAFullCommandSaysSo) {
+  Driver driver = a_driver_that_lost_its_store({a_found(a_spec("web"), kRun)});
+  driver.tell(a_full_command(9, {a_spec("web").env("A", "b")}));
+  EXPECT_EQ(driver.actions<Stop>().size(), 1U);
+  driver.tell(Exited{key_of("web"), kRun, 0});
+  EXPECT_EQ(driver.started_run(), (RunId{number(9), 0}));
+}
+
+TEST(LostStore, APartialCommandChangesNothing) {
+  Driver driver = a_driver_that_lost_its_store({a_found(a_spec("web"), kRun)});
+  driver.tell(a_partial_command(4, {}, {key_of("web")}));
+  EXPECT_TRUE(driver.actions<Stop>().empty());
+  EXPECT_TRUE(driver.noted("what it builds on is lost"));
+}
+
+TEST(LostStore, ACommandFromBeforeWhatRunsIsNoNews) {
+  Driver driver = a_driver_that_lost_its_store({a_found(a_spec("web"), kRun)});
+  driver.tell(a_full_command(3, {}));
+  EXPECT_TRUE(driver.actions<Stop>().empty());
+  EXPECT_TRUE(driver.noted("not newer"));
+}
+
+TEST(LostStore, WhatEndsIsStartedAgainAsItWas) {
+  Driver driver = a_driver_that_lost_its_store({a_found(a_spec("web").env("A", "b"), kRun)});
+  driver.wait(20s);
+  driver.tell(Exited{key_of("web"), kRun, 1});
+  driver.wait(1s);
+  ASSERT_EQ(driver.actions<Start>().size(), 1U);
+  EXPECT_EQ(driver.actions<Start>()[0].spec, a_spec("web").env("A", "b"));
+  EXPECT_EQ(driver.started_run(), (RunId{number(3), 5}));
+}
+
+TEST(LostStore, NothingIsStartedWhileTheControlPlaneMayStillSpeak) {
+  Restored restored = wanting({a_spec("web")});
+  restored.in_doubt = true;
+  Driver driver(a_config(), restored);
+  driver.tell(a_node(), a_list("crun"));
+  driver.wait(15s - 1us);
+  EXPECT_TRUE(driver.actions<Start>().empty());
+  driver.wait(1us);
+  EXPECT_EQ(driver.started_items(), Items{"web"});
+}
+
+TEST(LostStore, AFullCommandEndsTheWait) {
+  Restored restored = wanting({a_spec("web"), a_spec("gone")});
+  restored.in_doubt = true;
+  Driver driver(a_config(), restored);
+  driver.tell(Connected{1}, a_node(), a_list("crun"));
+  driver.tell(a_full_command(9, {a_spec("web")}));
+  EXPECT_EQ(driver.started_items(), Items{"web"});
+}
+
+TEST(LostStore, TheDoubtOutlivesTheAgent) {
+  Driver driver = a_driver_that_lost_its_store({a_found("old", kRun)});
+  driver.restart();
+  driver.tell(Connected{2}, a_node(), a_list("crun", {a_found("old", kRun)}));
+  EXPECT_TRUE(driver.actions<Stop>().empty());
+  EXPECT_TRUE(driver.report().in_doubt);
+  EXPECT_EQ(driver.status("old").state, InstanceState::Active);
+  EXPECT_FALSE(driver.status("old").stopping);
+}
+
+TEST(LostStore, WhatStandsStillGoesOnStandingStill) {
+  Driver driver = a_driver_that_lost_its_store({a_found(a_spec("web").paused(), kRun)});
+  const auto orders = driver.actions<SetPausing>();
+  ASSERT_EQ(orders.size(), 1U);
+  EXPECT_EQ(orders[0].pausing, model::Pausing::Paused);
+}
+
+TEST(LostStore, AnOlderOneBelievesWhatRunsNewer) {
+  Restored restored = wanting({a_spec("web")});
+  restored.in_doubt = true;
+  Driver driver(a_config(), restored);
+  const RunId newer{number(9), 0};
+  driver.tell(Connected{1}, a_node(), a_list("crun", {a_found(a_spec("web").version("2"), newer)}));
+  EXPECT_TRUE(driver.actions<Stop>().empty());
+  EXPECT_EQ(driver.status("web").version, "2");
+  EXPECT_EQ(driver.status("web").state, InstanceState::Active);
+  EXPECT_EQ(driver.report().acted, number(9));
+}
+
+TEST(LostStore, DataAreErasedOnlyIfTheControlPlaneStillSaysSo) {
+  Restored restored;
+  restored.erasing = {key_of("web"), key_of("db")};
+  restored.in_doubt = true;
+  Driver driver(a_config(), restored);
+  driver.tell(Connected{1}, a_node(), a_list("crun"));
+  driver.wait(60s);
+  EXPECT_TRUE(driver.actions<EraseData>().empty());
+  CommandReceived command = a_full_command(9, {});
+  command.command.erase = {key_of("db")};
+  driver.tell(command);
+  EXPECT_EQ(driver.actions<EraseData>(), (std::vector{EraseData{key_of("db")}}));
+  EXPECT_EQ(driver.durable().erasing, std::set{key_of("db")});
 }
 
 TEST(Relisting, ARunThatIsNoLongerThereIsRestartedByItsPolicy) {

@@ -8,6 +8,9 @@
 namespace berth::agent {
 namespace {
 
+// Else the node would be taken for silent.
+constexpr Duration kRuntimesTellWithin = 3s;
+
 std::string to_text(const model::CommandNumber& number) {
   return std::to_string(number.epoch) + "." + std::to_string(number.number);
 }
@@ -54,9 +57,11 @@ bool lets_go_of_something(const model::WantedRecord& wanted) {
 
 Agent::Agent(Config config, Restored restored)
     : config_(std::move(config)),
+      doubt_(restored),
       states_(restored),
       wanted_(restored),
-      erasures_(restored.erasing) {
+      erasures_(restored.erasing),
+      was_here_before_(wanted_.acted() != model::CommandNumber{} || doubt_.is_there()) {
   for (const auto& [key, record] : wanted_.records()) {
     touch(key).begin(record);
     if (fetched_image_of(record.spec) != nullptr) images_.found();
@@ -68,7 +73,9 @@ Effects Agent::step(Time now, std::span<const Event> batch) {
   Effects effects;
   const Context context{now, config_, effects};
   const bool was_awaited = runtimes_.is_awaited();
+  wanted_.begin_step();
   apply_network(context);  // of an earlier life
+  if (doubt_.look(context)) touch_all_waiting();
   for (const Event& event : batch) {
     std::visit([&](const auto& fact) { record(context, fact); }, event);
   }
@@ -83,9 +90,14 @@ Effects Agent::step(Time now, std::span<const Event> batch) {
     for (const model::InstanceKey& key : keys) advance(context, key);
     for (const model::InstanceKey& key : keys) decide(context, key);
   }
-  if (images_.take_due(now)) context.act(TidyImages{ImageCare::wanted_images(wanted_)});
-  if (auto report = reporter_.report(context, wanted_.acted(), states_)) {
-    effects.reports.push_back(std::move(*report));
+  if (images_.take_due(now) && !doubt_.is_there()) {
+    context.act(TidyImages{ImageCare::wanted_images(wanted_)});
+  }
+  if (can_tell_all(now)) {
+    if (auto report = reporter_.report(context, wanted_, states_)) {
+      report->in_doubt = report->full && doubt_.is_there();
+      effects.reports.push_back(std::move(*report));
+    }
   }
   effects.wake_at = wake_at();
   return effects;
@@ -106,14 +118,7 @@ void Agent::record(const Context& context, const CommandReceived& event) {
   const model::Command& command = event.command;
   const std::string why_not = objection(command);
   if (why_not.empty()) {
-    const auto changed = wanted_.carry_out(command, context.effects.writes);
-    for (const model::InstanceKey& key : changed) touch(key);
-    images_.changed(context.now);
-    must_apply_network_ |= command.network.has_value();
-    take_states(context, command);
-    for (const model::InstanceKey& key : erasures_.take(context, command)) touch(key);
-    context.note("command " + to_text(command.number) + " carried out, " +
-                 std::to_string(changed.size()) + " instances changed");
+    carry_out(context, command);
   } else {
     context.note("command " + to_text(command.number) + " ignored: " + why_not);
   }
@@ -123,8 +128,26 @@ void Agent::record(const Context& context, const CommandReceived& event) {
     states_.heard(state.key, state.digest, context.effects.writes);
   }
   // Asking for a full report changes nothing, so also an ignored command gets one.
+  if (command.report_told) reporter_.answer_with_orders();
   const bool is_full = why_not.empty() && !command.base;
   is_full || command.report_fully ? reporter_.answer_fully() : reporter_.answer();
+}
+
+void Agent::carry_out(const Context& context, const model::Command& command) {
+  if (doubt_.is_there()) {
+    for (const model::InstanceKey& key : erasures_.forget_all_but(context, command)) touch(key);
+    doubt_.end(context);
+    touch_all();
+  }
+  const auto replaces = can_write() ? Wanted::Replaces::AtOnce : Wanted::Replaces::WhenDurable;
+  const auto changed = wanted_.carry_out(command, replaces, context.effects.writes);
+  for (const model::InstanceKey& key : changed) touch(key);
+  images_.changed(context.now);
+  must_apply_network_ |= command.network.has_value();
+  take_states(context, command);
+  for (const model::InstanceKey& key : erasures_.take(context, command)) touch(key);
+  context.note("command " + to_text(command.number) + " carried out, " +
+               std::to_string(changed.size()) + " instances changed");
 }
 
 // Only what begins anew here goes on from what another node has left: one that runs knows better.
@@ -138,6 +161,7 @@ void Agent::take_states(const Context& context, const model::Command& command) {
 
 std::string Agent::objection(const model::Command& command) const {
   if (command.number <= wanted_.acted()) return "not newer than " + to_text(wanted_.acted());
+  if (command.base && doubt_.is_there()) return "what it builds on is lost";
   if (command.base && *command.base != wanted_.acted()) {
     return "based on " + to_text(*command.base) + ", not on " + to_text(wanted_.acted());
   }
@@ -179,7 +203,10 @@ void Agent::record(const Context& context, const RunsListed& event) {
     touched_.insert(key);
     instance.listed(context, event.runtime, listed[key]);
   }
-  for (const FoundRun& run : event.runs) touch(run.key).found(context, event.runtime, run);
+  for (const FoundRun& run : event.runs) {
+    if (doubt_.is_there()) wanted_.learn(run, context.effects.writes);
+    touch(run.key).found(context, event.runtime, run);
+  }
   touch_waiting_for(event.runtime);
 }
 
@@ -240,6 +267,10 @@ void Agent::record(const Context& context, const PausingSet& event) {
   if (Instance* known = touch_known(event.key)) known->pausing_set(context, event);
 }
 
+void Agent::record(const Context& context, const Remarked& event) {
+  if (Instance* known = touch_known(event.key)) known->remarked(context, event);
+}
+
 void Agent::record(const Context&, const Measured& event) {
   reporter_.measured(event);
   for (const auto& [key, footprint] : event.footprints) complain_of(key, footprint);
@@ -255,6 +286,18 @@ void Agent::complain_of(const model::InstanceKey& key, const model::Footprint& f
 void Agent::record(const Context& context, const DataErased& event) {
   erasures_.answered(context, event);
   touch(event.key);
+}
+
+void Agent::record(const Context& context, const StoreObserved& event) {
+  if (event.problem == store_problem_) return;
+  if (can_write()) wanted_.put_back(context.effects.writes);
+  store_problem_ = event.problem;
+  reporter_.observed_store(context.now, event.problem);
+  touch_all();
+}
+
+void Agent::record(const Context& context, const StopWithheld& event) {
+  if (Instance* known = touch_known(event.key)) known->stop_withheld(context, event.run);
 }
 
 // --- What to look at ---------------------------------------------------------------------------
@@ -279,6 +322,10 @@ void Agent::touch_all_waiting() {
   for (const auto& [key, runtime] : waiting_.all()) touched_.insert(key);
 }
 
+void Agent::touch_all() {
+  for (const auto& [key, instance] : instances_) touched_.insert(key);
+}
+
 // What shall not run comes first, for the room it leaves.
 std::vector<model::InstanceKey> Agent::take_touched_in_scheduling_order() {
   std::vector<std::tuple<bool, std::int64_t, model::InstanceKey>> order;
@@ -298,10 +345,11 @@ std::vector<model::InstanceKey> Agent::take_touched_in_scheduling_order() {
 void Agent::advance(const Context& context, const model::InstanceKey& key) {
   const auto found = instances_.find(key);
   if (found == instances_.end()) return;
-  if (found->second.is_successor_there(wanted_.find(key))) {
+  if (can_write() && found->second.is_successor_there(wanted_.find(key))) {
     wanted_.promote(key, context.effects.writes);
   }
-  found->second.advance(context, wanted_.find(key));
+  const auto unwanted = doubt_.is_there() ? Instance::Unwanted::Kept : Instance::Unwanted::Stopped;
+  found->second.advance(context, wanted_.find(key), unwanted);
   watch_leftover(key, found->second.is_leftover());
   watch_shared(key, found->second);
 }
@@ -322,6 +370,8 @@ void Agent::decide(const Context& context, const model::InstanceKey& key) {
     try_prepare(context, key, instance);
   } else if (may_start && instance.wants_start(context.now, wanted)) {
     try_start(context, key, instance);
+  } else if (instance.is_prepared(wanted)) {
+    look_at_prepared(context, *wanted, instance);
   }
   if (Preparation* preparation = instance.wants_successor(context.now, wanted)) {
     try_prepare(context, *wanted->successor, *preparation);
@@ -330,7 +380,7 @@ void Agent::decide(const Context& context, const model::InstanceKey& key) {
   watch_shared(key, instance);
 
   auto status = instance.status(wanted);
-  erasures_.go_on(context, key, status.has_value());
+  if (!doubt_.is_there()) erasures_.go_on(context, key, status.has_value());
   if (!status && erasures_.contains(key)) status = Erasures::status_of(key);
   reporter_.show(key, status);
   alarms_.set(key, instance.due(context.now));
@@ -356,6 +406,21 @@ void Agent::settle(const Context& context, const model::InstanceKey& key, Instan
 
 bool Agent::is_admitted(const Context& context, const model::WantedRecord& wanted,
                         Instance& instance) {
+  if (!can_write()) {
+    instance.refuse(context,
+                    model::Problem{"StoreNotWritable", "its node cannot write: " + store_problem_});
+    return false;
+  }
+  if (doubt_.delays_starts()) {
+    instance.refuse(context, std::nullopt);
+    return false;
+  }
+  // Lost with the store: its address without its network would be of no use to anybody.
+  if (doubt_.is_there() && wanted.spec.network && !wanted_.network()) {
+    instance.refuse(context,
+                    model::Problem{"NetworkUnknown", "what its node was told of networks is lost"});
+    return false;
+  }
   const auto before = wanted_.is_restored(wanted.generation) ? Runtimes::Before::MayHaveRun
                                                              : Runtimes::Before::CannotHaveRun;
   const auto admission = runtimes_.admit(wanted.spec, before);
@@ -368,6 +433,13 @@ void Agent::try_prepare(const Context& context, const model::InstanceKey& key, I
   const model::WantedRecord& wanted = *wanted_.find(key);
   if (is_admitted(context, wanted, instance)) return instance.prepare(context, wanted);
   waiting_.wait(key, wanted.spec.runtime);
+}
+
+// It would be refused now if it were to start: whoever waits for it to be prepared must know.
+void Agent::look_at_prepared(const Context& context, const model::WantedRecord& wanted,
+                             Instance& instance) {
+  if (is_admitted(context, wanted, instance)) return instance.refuse(context, std::nullopt);
+  waiting_.wait(wanted.spec.key, wanted.spec.runtime);
 }
 
 void Agent::try_prepare(const Context& context, const model::Successor& successor,
@@ -414,11 +486,24 @@ void Agent::watch_shared(const model::InstanceKey& key, const Instance& instance
   if (released) touch_all_waiting();
 }
 
+// What is not listed counts as gone: others would have its room, its address and its place, though
+// an earlier life died before it could stop it.
+bool Agent::can_tell_all(Time now) {
+  if (!was_here_before_) return true;
+  if (!silent_until_) silent_until_ = now + kRuntimesTellWithin;
+  if (now < *silent_until_ && !runtimes_.have_told()) return false;
+  was_here_before_ = false;
+  silent_until_.reset();
+  return true;
+}
+
 std::optional<Time> Agent::wake_at() const {
   std::optional<Time> earliest = alarms_.next();
+  take_earlier(earliest, silent_until_);
   take_earlier(earliest, runtimes_.next());
   take_earlier(earliest, erasures_.next());
   take_earlier(earliest, images_.next());
+  take_earlier(earliest, doubt_.next());
   take_earlier(earliest, reporter_.next(config_, states_));
   return earliest;
 }

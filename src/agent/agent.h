@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "agent/context.h"
+#include "agent/doubt.h"
 #include "agent/erasures.h"
 #include "agent/events.h"
 #include "agent/image_care.h"
@@ -55,12 +56,16 @@ class Agent {
   void record(const Context& context, const PausingSet& event);
   void record(const Context& context, const Measured& event);
   void record(const Context& context, const DataErased& event);
+  void record(const Context& context, const StoreObserved& event);
+  void record(const Context& context, const StopWithheld& event);
+  void record(const Context& context, const Remarked& event);
 
   // Networks come before all that is started.
   void apply_network(const Context& context);
   void take_states(const Context& context, const model::Command& command);
   void complain_of(const model::InstanceKey& key, const model::Footprint& footprint);
 
+  void carry_out(const Context& context, const model::Command& command);
   // Why the command is not carried out; "" if it is.
   std::string objection(const model::Command& command) const;
 
@@ -68,14 +73,18 @@ class Agent {
   Instance* touch_known(const model::InstanceKey& key);
   void touch_waiting_for(const model::RuntimeId& runtime);
   void touch_all_waiting();
+  void touch_all();
 
   std::vector<model::InstanceKey> take_touched_in_scheduling_order();
   void advance(const Context& context, const model::InstanceKey& key);
   void decide(const Context& context, const model::InstanceKey& key);
   void settle(const Context& context, const model::InstanceKey& key, Instance& instance);
+  bool can_write() const { return store_problem_.empty(); }
   // It may be started now. Otherwise it is said why not, and it waits.
   bool is_admitted(const Context& context, const model::WantedRecord& wanted, Instance& instance);
   void try_prepare(const Context& context, const model::InstanceKey& key, Instance& instance);
+  void look_at_prepared(const Context& context, const model::WantedRecord& wanted,
+                        Instance& instance);
   void try_prepare(const Context& context, const model::Successor& successor,
                    Preparation& preparation);
   void try_start(const Context& context, const model::InstanceKey& key, Instance& instance);
@@ -84,9 +93,13 @@ class Agent {
   void watch_leftover(const model::InstanceKey& key, bool is_leftover);
   void watch_shared(const model::InstanceKey& key, const Instance& instance);
 
+  // Whether the controller can be told all: what an earlier life has left running is known.
+  bool can_tell_all(Time now);
+
   std::optional<Time> wake_at() const;
 
   Config config_;
+  Doubt doubt_;
   States states_;
   Wanted wanted_;
   Erasures erasures_;
@@ -102,6 +115,9 @@ class Agent {
   std::set<model::InstanceKey> leftovers_;
   SharedUse shared_;
   ImageCare images_;
+  std::string store_problem_;
+  bool was_here_before_;              // and may have left something running
+  std::optional<Time> silent_until_;  // for the runtimes to tell that, at the latest
 };
 
 }  // namespace berth::agent

@@ -217,5 +217,80 @@ TEST(Command, AFullNodeCanStillBeExchangedButNotFasterThanItStops) {
   EXPECT_EQ(driver.started_items(), Items{"e"});
 }
 
+// --- A store that takes nothing ------------------------------------------------------------------
+
+const StoreObserved kDiskIsFull{"the disk is full"};
+
+TEST(FullDisk, IsSaidOfTheNodeWhichIsNotInErrorForThat) {
+  Driver driver = a_driver_running(a_spec("web"));
+  driver.tell(kDiskIsFull);
+  ASSERT_TRUE(driver.report().node);
+  EXPECT_EQ(driver.report().node->store_problem, "the disk is full");
+  EXPECT_EQ(driver.report().node->state, model::NodeState::Provisioned);
+  driver.tell(a_node());
+  EXPECT_TRUE(driver.effects().reports.empty()) << "it is known already";
+  driver.tell(StoreObserved{});
+  EXPECT_EQ(driver.report().node->store_problem, "");
+}
+
+TEST(FullDisk, NothingIsStartedUntilThereIsRoom) {
+  Driver driver = a_driver();
+  driver.tell(kDiskIsFull);
+  driver.tell(a_full_command(1, {a_spec("web")}));
+  EXPECT_TRUE(driver.actions<Start>().empty());
+  EXPECT_EQ(driver.status("web").problem.reason, "StoreNotWritable");
+  driver.tell(StoreObserved{});
+  EXPECT_EQ(driver.started_items(), std::vector<std::string>{"web"});
+}
+
+TEST(FullDisk, WhatIsNotWantedIsStopped) {
+  Driver driver = a_driver_running(a_spec("web"));
+  driver.tell(kDiskIsFull);
+  driver.tell(a_full_command(2, {}));
+  EXPECT_EQ(driver.actions<Stop>().size(), 1U);
+  driver.tell(Exited{key_of("web"), {number(1), 0}, 0});
+  EXPECT_FALSE(driver.is_shown("web"));
+}
+
+TEST(FullDisk, WhatRunsIsReplacedOnlyWhenThereIsRoom) {
+  Driver driver = a_driver_running(a_spec("web"));
+  driver.tell(kDiskIsFull);
+  driver.tell(a_full_command(2, {a_spec("web").version("2")}));
+  EXPECT_TRUE(driver.actions<Stop>().empty());
+  EXPECT_EQ(driver.status("web").problem.reason, "StoreNotWritable");
+  driver.tell(StoreObserved{});
+  EXPECT_EQ(driver.actions<Stop>().size(), 1U);
+  driver.tell(Exited{key_of("web"), {number(1), 0}, 0});
+  EXPECT_EQ(driver.started_run(), (RunId{number(2), 0}));
+}
+
+TEST(FullDisk, WhatTheCommandThatFoundItFullShouldReplaceGoesOn) {
+  Driver driver = a_driver_running(a_spec("web"));
+  driver.tell(a_full_command(2, {a_spec("web").version("2")}));
+  ASSERT_EQ(driver.actions<Stop>().size(), 1U);
+  driver.tell(kDiskIsFull, StopWithheld{key_of("web"), {number(1), 0}});
+  EXPECT_TRUE(driver.effects().actions.empty());
+  driver.wait(10min);
+  EXPECT_TRUE(driver.actions<Stop>().empty());
+  EXPECT_EQ(driver.status("web").version, "2");
+  EXPECT_NE(driver.status("web").problem.message.find("version 1 runs on"), std::string::npos);
+  driver.tell(StoreObserved{});
+  EXPECT_EQ(driver.actions<Stop>().size(), 1U);
+  driver.tell(Exited{key_of("web"), {number(1), 0}, 0});
+  EXPECT_EQ(driver.started_run(), (RunId{number(2), 0}));
+}
+
+TEST(FullDisk, WhatEndsIsReportedAndStartedAgainWhenThereIsRoom) {
+  Driver driver = a_driver_running(a_spec("web"));
+  driver.tell(kDiskIsFull);
+  driver.tell(Exited{key_of("web"), {number(1), 0}, 3});
+  EXPECT_EQ(driver.status("web").exit_code, 3);
+  EXPECT_EQ(driver.status("web").state, InstanceState::Failed);
+  driver.wait(10min);
+  EXPECT_TRUE(driver.actions<Start>().empty());
+  driver.tell(StoreObserved{});
+  EXPECT_EQ(driver.started_items(), std::vector<std::string>{"web"});
+}
+
 }  // namespace
 }  // namespace berth::agent

@@ -58,6 +58,7 @@ class SpecBuilder {
     return set(spec_.network, std::optional<model::InstanceNetwork>(model::InstanceNetwork{}));
   }
   SpecBuilder& paused() { return set(spec_.paused, true); }
+  SpecBuilder& prepare_only() { return set(spec_.prepare_only, true); }
   SpecBuilder& env(const std::string& name, const std::string& value) {
     spec_.item.env[name] = value;
     return *this;
@@ -115,6 +116,13 @@ inline CommandReceived a_partial_command(std::uint64_t n, std::vector<model::Ins
 inline FoundRun a_found(const std::string& name, RunId run,
                         model::ItemType type = model::ItemType::Service) {
   return {key_of(name), run, type, "1"};
+}
+
+// With what it was started with.
+inline FoundRun a_found(const model::InstanceSpec& spec, RunId run) {
+  FoundRun found{spec.key, run, spec.item.type, spec.item.version};
+  found.spec = spec;
+  return found;
 }
 
 inline RunsListed a_list(const std::string& runtime, std::vector<FoundRun> runs = {}) {
@@ -183,6 +191,18 @@ class Driver {
     agent_ = Agent(config_, durable_);
   }
 
+  // The same, but nothing was durable: its store is gone.
+  void lose_store() {
+    durable_ = {.wanted = {},
+                .acted = {},
+                .network = {},
+                .handed = {},
+                .last = {},
+                .erasing = {},
+                .in_doubt = true};
+    restart();
+  }
+
   template <class A>
   std::vector<A> actions() const {
     std::vector<A> found;
@@ -231,6 +251,10 @@ class Driver {
   }
 
   void keep(const Write& write) {
+    if (const auto* receipt = std::get_if<WriteReceipt>(&write)) {
+      durable_.receipt = receipt->receipt;
+      return;
+    }
     if (const auto* acted = std::get_if<WriteActed>(&write)) {
       durable_.acted = acted->acted;
       return;
@@ -242,6 +266,10 @@ class Driver {
     if (const auto* erasing = std::get_if<WriteErasing>(&write)) {
       erasing->pending ? void(durable_.erasing.insert(erasing->key))
                        : void(durable_.erasing.erase(erasing->key));
+      return;
+    }
+    if (const auto* doubt = std::get_if<WriteDoubt>(&write)) {
+      durable_.in_doubt = doubt->in_doubt;
       return;
     }
     if (const auto* wanted = std::get_if<WriteWanted>(&write)) {

@@ -19,6 +19,18 @@ std::set<model::InstanceKey> Erasures::take(const Context& context, const model:
   return changed;
 }
 
+std::set<model::InstanceKey> Erasures::forget_all_but(const Context& context,
+                                                      const model::Command& command) {
+  const std::set<model::InstanceKey> before = pending_;
+  const std::set<model::InstanceKey> meant(command.erase.begin(), command.erase.end());
+  std::erase_if(pending_, [&](const model::InstanceKey& key) {
+    if (meant.contains(key)) return false;
+    context.effects.writes.push_back(WriteErasing{key, false});
+    return true;
+  });
+  return before;
+}
+
 void Erasures::go_on(const Context& context, const model::InstanceKey& key, bool is_running) {
   if (!pending_.contains(key) || failed_.contains(key) || is_running) return;
   if (busy_.insert(key).second) context.act(EraseData{key});

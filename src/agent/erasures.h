@@ -28,6 +28,11 @@ class Erasures {
   // What the command wants erased, and what it wants to run after all. Gives all it is about.
   std::set<model::InstanceKey> take(const Context& context, const model::Command& command);
 
+  // What an agent in doubt had to erase counts only as far as the command says so, too: it may have
+  // been done, and the data be those of what ran since. Gives all that it had to.
+  std::set<model::InstanceKey> forget_all_but(const Context& context,
+                                              const model::Command& command);
+
   // Erases what nothing uses any more.
   void go_on(const Context& context, const model::InstanceKey& key, bool is_running);
 

@@ -38,7 +38,7 @@ TEST(Erasures, GoOnAfterARestart) {
   Driver driver = a_driver();
   driver.tell(an_erasing_command(1, "web"));
   driver.restart();
-  driver.tell(Connected{2}, a_node());
+  driver.tell(Connected{2}, a_node(), a_list("crun", {}));
   EXPECT_EQ(driver.actions<EraseData>().size(), 1U);
   EXPECT_TRUE(driver.status("web").stopping);
 }

@@ -32,6 +32,7 @@ struct Config {
   Duration prepare_timeout = 20min;        // the same of fetching an image
   std::size_t instances_max = 10'000;      // a command that wants more is not carried out
   Duration state_resend = 10s;             // a state that nobody has looked at is reported again
+  Duration doubt_patience = 15s;           // see Doubt: how long nothing is started
 };
 
 using model::RunId;
@@ -44,6 +45,8 @@ struct Restored {
   std::map<model::InstanceKey, model::SavedState> handed;  // to be taken by the next start
   std::map<model::InstanceKey, model::SavedState> last;    // of what has ended, not yet heard
   std::set<model::InstanceKey> erasing;                    // whose data are to be erased
+  std::optional<model::Receipt> receipt;                   // for the newest command carried out
+  bool in_doubt = false;  // some of it, or all, is lost, or older than it should be: see Doubt
 };
 
 // --- Facts -------------------------------------------------------------------------------------
@@ -95,6 +98,13 @@ struct PrepareFailed {
   std::uint32_t order = 0;
   model::Problem problem;
 };
+// What a runtime has to say of a run that has not ended: what its start waits for, or what is wrong
+// although it runs. No reason: nothing any more.
+struct Remarked {
+  model::InstanceKey key;
+  RunId run;
+  model::Problem remark;
+};
 // What an instance has written to its state directory, packed. No digest: it was too large to be.
 struct StateSaved {
   model::InstanceKey key;
@@ -143,9 +153,23 @@ struct DataErased {
   std::string problem;  // why not all of it is gone; empty: it is
 };
 
-using Event = std::variant<Connected, Disconnected, CommandReceived, NodeObserved, RuntimeLeft,
-                           RunsListed, Prepared, PrepareFailed, Started, StartFailed, StateSaved,
-                           Exited, CheckBegun, HealthChecked, PausingSet, Measured, DataErased>;
+// Whether what a step has decided can be made durable. While it cannot, what runs goes on, and may
+// be stopped; nothing is started or replaced. Told right after a step that could not be, and when
+// it has been.
+struct StoreObserved {
+  std::string problem;  // empty: it can
+};
+// A stop was not carried out: what should replace the run could not be made durable.
+struct StopWithheld {
+  model::InstanceKey key;
+  RunId run;
+};
+
+using Event =
+    std::variant<Connected, Disconnected, CommandReceived, NodeObserved, RuntimeLeft, RunsListed,
+                 Prepared, PrepareFailed, Started, StartFailed, StateSaved, Exited, CheckBegun,
+                 HealthChecked, PausingSet, Measured, DataErased, StoreObserved, StopWithheld,
+                 Remarked>;
 
 // --- Effects -----------------------------------------------------------------------------------
 
@@ -160,6 +184,11 @@ struct WriteActed {
   model::CommandNumber acted;
 
   friend bool operator==(const WriteActed&, const WriteActed&) = default;
+};
+struct WriteReceipt {
+  model::Receipt receipt;
+
+  friend bool operator==(const WriteReceipt&, const WriteReceipt&) = default;
 };
 struct WriteNetwork {
   model::NodeNetwork network;
@@ -187,8 +216,14 @@ struct WriteErasing {
 
   friend bool operator==(const WriteErasing&, const WriteErasing&) = default;
 };
-using Write =
-    std::variant<WriteWanted, WriteActed, WriteNetwork, WriteHanded, WriteLast, WriteErasing>;
+// Whether what is stored is all that the agent was told; see Doubt.
+struct WriteDoubt {
+  bool in_doubt = true;
+
+  friend bool operator==(const WriteDoubt&, const WriteDoubt&) = default;
+};
+using Write = std::variant<WriteWanted, WriteActed, WriteReceipt, WriteNetwork, WriteHanded,
+                           WriteLast, WriteErasing, WriteDoubt>;
 
 struct ListRuns {
   model::RuntimeId runtime;

@@ -27,6 +27,7 @@ class FakeRuntimes {
     std::string version;
     bool paused = false;
     bool starting = false;  // in the middle of it when the agent died
+    std::optional<model::InstanceSpec> spec = {};
   };
 
   explicit FakeRuntimes(Random random) : random_(random) {}
@@ -161,8 +162,9 @@ class FakeRuntimes {
   }
 
   void begin(const Start& start) {
-    alive_[{start.spec.key, start.run}] = {start.spec.runtime, start.spec.item.type,
-                                           start.spec.item.version};
+    Alive run{start.spec.runtime, start.spec.item.type, start.spec.item.version};
+    run.spec = start.spec;
+    alive_[{start.spec.key, start.run}] = std::move(run);
   }
 
   void perform(Time now, const ListRuns& list) {
@@ -170,7 +172,9 @@ class FakeRuntimes {
     std::vector<Name> started;
     for (auto& [name, run] : alive_) {
       if (run.runtime != list.runtime) continue;
-      listed.runs.push_back({name.first, name.second, run.type, run.version, run.starting});
+      if (run.spec) run.spec->paused = run.paused;
+      listed.runs.push_back(
+          {name.first, name.second, run.type, run.version, run.starting, run.spec});
       if (std::exchange(run.starting, false)) started.push_back(name);
     }
     say(now, list.runtime, listed);

@@ -17,11 +17,13 @@ std::string to_text(const RunId& run) {
          std::to_string(run.attempt);
 }
 
-// Whether a found run is the wanted one: started for this generation, or a component that was on
-// the node before anybody asked for it and is what is now asked for.
+// Whether a found run is the wanted one: started for this generation, or, by a command that the
+// agent has lost, with the same; or a component that was on the node before anybody asked for it
+// and is what is now asked for.
 bool is_the_wanted(const Run& run, const model::WantedRecord& wanted) {
   if (run.runtime != wanted.spec.runtime) return false;
   if (run.id.generation == wanted.generation) return true;
+  if (run.started_with && model::runs_the_same(*run.started_with, wanted.spec)) return true;
   return run.type == model::ItemType::Component && run.id.generation == model::CommandNumber{} &&
          run.version == wanted.spec.item.version;
 }
@@ -51,6 +53,7 @@ void Instance::found(const Context& context, const model::RuntimeId& runtime,
     run->runtime = runtime;
     run->type = found.type;
     run->version = found.version;
+    run->started_with = found.spec;
     run->overdue = context.now + start_timeout(context.config, found.type);
   }
   // An id names one run: another runtime that lists it too is mistaken.
@@ -95,6 +98,7 @@ void Instance::started(const Context& context, const RunId& id) {
   run->confirmed = true;
   if (run->phase != Run::Phase::Starting) return;
   run->phase = Run::Phase::Running;
+  run->remark = {};
   context.note(key_, "started run " + to_text(id));
 }
 
@@ -140,6 +144,23 @@ void Instance::pausing_set(const Context& context, const PausingSet& answer) {
   context.note(key_, (is_paused ? "paused run " : "resumed run ") + to_text(answer.run));
 }
 
+void Instance::stop_withheld(const Context& context, const RunId& id) {
+  Run* run = find(id);
+  if (run == nullptr || run->phase != Run::Phase::Stopping) return;
+  run->phase = run->confirmed ? Run::Phase::Running : Run::Phase::Starting;
+  run->blamed_for.reset();
+  run->overdue = context.now + start_timeout(context.config, run->type);
+  context.note(key_, "run " + to_text(id) + " goes on: what replaces it cannot be written down");
+}
+
+void Instance::remarked(const Context& context, const Remarked& event) {
+  Run* run = find(event.run);
+  if (run == nullptr) return;
+  const bool is_news = run->remark.reason != event.remark.reason && !event.remark.reason.empty();
+  run->remark = event.remark;
+  if (is_news) context.note(key_, event.remark.reason + ": " + event.remark.message);
+}
+
 // Also of a run that is not known its number is: an earlier life of the agent has used it.
 Run* Instance::find(const RunId& id) {
   if (id.generation == generation_) next_attempt_ = std::max(next_attempt_, id.attempt + 1);
@@ -169,12 +190,13 @@ void Instance::end(const Context& context, const RunId& id, Ending ending) {
 
 // --- Decisions ---------------------------------------------------------------------------------
 
-void Instance::advance(const Context& context, const model::WantedRecord* wanted) {
+void Instance::advance(const Context& context, const model::WantedRecord* wanted,
+                       Unwanted unwanted) {
   if (wanted != nullptr) {
     if (wanted->generation != generation_) begin(*wanted);
     adopt(context, *wanted);
   }
-  stop_unwanted(context, wanted);
+  if (unwanted == Unwanted::Stopped) stop_unwanted(context, wanted);
   advance_preparing(context, wanted);
   for (auto& [id, run] : runs_) do_overdue(context, wanted, run);
 }
@@ -202,6 +224,7 @@ void Instance::adopt(const Context& context, const model::WantedRecord& wanted) 
     if (current(wanted) != nullptr || !is_the_wanted(run, wanted)) continue;
     run.serves = wanted.generation;
     run.holds = taken_by(wanted.spec.item);
+    run.started_with.reset();
     run.standstill.doubt();
     preparation_.cancel();
     restart_at_.reset();
@@ -339,19 +362,25 @@ void Instance::prepare(const Context& context, const model::WantedRecord& wanted
 }
 
 Preparation* Instance::wants_successor(Time now, const model::WantedRecord* wanted) {
-  const bool is_to_come = wanted != nullptr && wanted->successor;
+  const bool is_to_come = wanted != nullptr && wanted->successor &&
+                          fetched_image_of(wanted->successor->spec) != nullptr;
   return is_to_come && next_preparation_.may_be_asked(now) ? &next_preparation_ : nullptr;
 }
 
 bool Instance::is_successor_there(const model::WantedRecord* wanted) const {
   if (wanted == nullptr || !wanted->successor) return false;
+  if (fetched_image_of(wanted->successor->spec) == nullptr) return true;
   return next_preparation_.generation() == wanted->successor->generation &&
          next_preparation_.is_done();
 }
 
+bool Instance::is_prepared(const model::WantedRecord* wanted) const {
+  return wanted != nullptr && wanted->spec.prepare_only && !must_prepare(*wanted);
+}
+
 bool Instance::wants_start(Time now, const model::WantedRecord* wanted) const {
-  return wanted != nullptr && !wanted->finished && runs_.empty() && !must_prepare(*wanted) &&
-         (!restart_at_ || *restart_at_ <= now);
+  return wanted != nullptr && !wanted->finished && !wanted->spec.prepare_only && runs_.empty() &&
+         !must_prepare(*wanted) && (!restart_at_ || *restart_at_ <= now);
 }
 
 void Instance::start(const Context& context, const model::WantedRecord& wanted,
@@ -433,6 +462,7 @@ model::ReportedStatus Instance::status_of_wanted(const model::WantedRecord& want
   status.exit_code = exit_code_;
   status.restarts = restarts_;
   status.finished = wanted.finished;
+  status.prepare_only = wanted.spec.prepare_only;
   const auto failed = [&status](model::Problem problem) {
     status.state = model::InstanceState::Failed;
     status.problem = std::move(problem);
@@ -442,7 +472,9 @@ model::ReportedStatus Instance::status_of_wanted(const model::WantedRecord& want
     if (run->blamed_for) {
       failed(problem_of({.cause = *run->blamed_for,
                          .detail = run->health ? run->health->message() : std::string()}));
-    } else if (run->active_since) {
+    } else {
+      status.problem = run->remark;
+      if (!run->active_since) return status;
       status.state =
           run->standstill.is_paused() ? model::InstanceState::Paused : model::InstanceState::Active;
       if (complaint_) status.problem = *complaint_;
@@ -458,7 +490,7 @@ model::ReportedStatus Instance::status_of_wanted(const model::WantedRecord& want
     failed(*problem_);
   } else if (preparation_.problem()) {
     failed(*preparation_.problem());
-  } else if (preparation_.is_under_way()) {
+  } else if (preparation_.is_under_way() || (status.prepare_only && must_prepare(wanted))) {
     status.problem = {"Pulling", *fetched_image_of(wanted.spec) + " is being fetched"};
   }
   return status;
@@ -474,6 +506,8 @@ model::ReportedStatus Instance::status_of_successor(const model::WantedRecord& w
   if (next_preparation_.problem()) {
     status.state = model::InstanceState::Failed;
     status.problem = *next_preparation_.problem();
+  } else if (is_successor_there(&wanted)) {
+    status.problem = {"StoreNotWritable", "its node cannot write down what it is told"};
   } else {
     status.problem = {"Pulling", *fetched_image_of(spec) + " is being fetched"};
   }
@@ -497,6 +531,7 @@ model::ReportedStatus Instance::status_of_unwanted() const {
   status.runtime = run.runtime;
   if (run.confirmed) status.state = model::InstanceState::Active;
   status.stopping = run.phase == Run::Phase::Stopping;
+  status.problem = run.remark;
   return status;
 }
 

@@ -42,12 +42,15 @@ class Instance {
   void check_begun(const Context& context, const CheckBegun& event);
   void checked(const Context& context, const HealthChecked& answer);
   void pausing_set(const Context& context, const PausingSet& answer);
+  void stop_withheld(const Context& context, const RunId& run);
+  void remarked(const Context& context, const Remarked& event);
 
   // --- Decisions. `wanted` is nullptr for an instance that shall not run.
 
   // Adopts found runs, stops those that are not wanted, and does what is overdue: repeats stops,
   // gives up starts, checks health, pauses and resumes.
-  void advance(const Context& context, const model::WantedRecord* wanted);
+  enum class Unwanted { Stopped, Kept };
+  void advance(const Context& context, const model::WantedRecord* wanted, Unwanted unwanted);
 
   // The end of the run that was wanted, if there was one since the last call.
   std::optional<Ending> take_ending();
@@ -59,6 +62,8 @@ class Instance {
   // The same of what is to come, and whether that can be started at once.
   Preparation* wants_successor(Time now, const model::WantedRecord* wanted);
   bool is_successor_there(const model::WantedRecord* wanted) const;
+  // All is there for one that is only to be prepared, as far as anybody knows.
+  bool is_prepared(const model::WantedRecord* wanted) const;
   bool wants_start(Time now, const model::WantedRecord* wanted) const;
   // `state`: what it shall go on from, if that is not what is there.
   void start(const Context& context, const model::WantedRecord& wanted,

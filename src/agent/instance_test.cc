@@ -27,6 +27,31 @@ TEST(Instance, IsActivatingUntilStartedThenActive) {
   EXPECT_EQ(driver.status("web").state, InstanceState::Active);
 }
 
+TEST(Instance, SaysWhatItsStartWaitsForUntilItHasStarted) {
+  const model::Problem slow{"StartSlow", "runc create has not answered for 2s"};
+  Driver driver = a_driver();
+  driver.tell(a_full_command(1, {a_spec("web")}));
+  driver.tell(Remarked{key_of("web"), kFirst, slow});
+  EXPECT_EQ(driver.status("web").state, InstanceState::Activating);
+  EXPECT_EQ(driver.status("web").problem, slow);
+  driver.tell(Started{key_of("web"), kFirst});
+  EXPECT_EQ(driver.status("web").state, InstanceState::Active);
+  EXPECT_EQ(driver.status("web").problem, model::Problem{});
+}
+
+TEST(Instance, WhatIsRemarkedOnARunThatIsUpIsAWarningUntilItIsTakenBack) {
+  const model::Problem stopped{"SupervisorStopped", "it stands still"};
+  Driver driver = a_driver_running(a_spec("web"));
+  driver.tell(Remarked{key_of("web"), kFirst, stopped});
+  EXPECT_TRUE(driver.noted("SupervisorStopped"));
+  EXPECT_EQ(driver.status("web").state, InstanceState::Active);
+  EXPECT_EQ(driver.status("web").problem, stopped);
+  driver.tell(Remarked{key_of("web"), {number(1), 7}, {}});
+  EXPECT_EQ(driver.status("web").problem, stopped) << "that was another run";
+  driver.tell(Remarked{key_of("web"), kFirst, {}});
+  EXPECT_EQ(driver.status("web").problem, model::Problem{});
+}
+
 TEST(Instance, EventsOfAnotherRunAreIgnored) {
   Driver driver = a_driver_running(a_spec("web"));
   driver.tell(web_exited({number(1), 1}, 1), Exited{key_of("other"), kFirst, 1},
@@ -304,6 +329,7 @@ TEST(Readiness, WhatMayBeRunningIsNotCalledFailedBeforeItsRuntimeHadItsTimeToTel
   Driver driver = a_driver_running(a_spec("web"));
   driver.restart();
   driver.tell(Connected{2}, a_node({a_runtime("crun", Readiness::Unknown)}));
+  driver.wait(3s);  // nothing is told before
   EXPECT_EQ(driver.status("web").state, InstanceState::Activating);
   driver.wait(60s);
   EXPECT_EQ(driver.status("web").problem.reason, "RuntimeNotReady");

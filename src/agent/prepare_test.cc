@@ -325,5 +325,75 @@ TEST(Prepare, AnOldVersionThatEndsIsNotStartedAgainWithWhatMayBeAnothersByNow) {
   EXPECT_EQ(driver.status("web").problem.message, "docker://registry/web:2 is being fetched");
 }
 
+// --- Prepare only ------------------------------------------------------------------------------
+
+TEST(PrepareOnly, TheImageIsFetchedAndNothingIsStarted) {
+  Driver driver = a_driver();
+  driver.tell(a_full_command(1, {a_container().prepare_only()}));
+  EXPECT_EQ(driver.status("web").problem.reason, "Pulling");
+  driver.tell(prepared(driver));
+  EXPECT_TRUE(driver.actions<Start>().empty());
+  EXPECT_TRUE(driver.status("web").prepare_only);
+  EXPECT_EQ(driver.status("web").state, InstanceState::Activating);
+  EXPECT_EQ(driver.status("web").problem, model::Problem{}) << "all is there";
+}
+
+TEST(PrepareOnly, WhatNeedsNoImageIsPreparedAtOnce) {
+  Driver driver = a_driver();
+  driver.tell(a_full_command(1, {a_spec("web").prepare_only()}));
+  EXPECT_TRUE(driver.actions<Start>().empty());
+  EXPECT_TRUE(driver.status("web").prepare_only);
+  EXPECT_EQ(driver.status("web").problem, model::Problem{});
+}
+
+TEST(PrepareOnly, ItStartsWithTheStateThatComesWithTheOrderToRun) {
+  Driver driver = a_driver();
+  driver.tell(a_full_command(1, {a_container().prepare_only()}));
+  driver.tell(prepared(driver));
+  CommandReceived order = a_partial_command(2, {a_container()});
+  order.command.states = {{kWeb, 7, "digest", "content"}};
+  driver.tell(order);
+  driver.tell(prepared(driver));  // it is there, and is said so at once
+  ASSERT_EQ(driver.actions<Start>().size(), 1U);
+  ASSERT_TRUE(driver.actions<Start>()[0].state.has_value());
+  EXPECT_EQ(driver.actions<Start>()[0].state->content, "content");
+  EXPECT_FALSE(driver.status("web").prepare_only);
+}
+
+TEST(PrepareOnly, AnImageThatCannotBeFetchedIsAFailure) {
+  Driver driver = a_driver();
+  driver.tell(a_full_command(1, {a_container().prepare_only()}));
+  driver.tell(not_prepared(driver, {"", "no such image"}));
+  EXPECT_EQ(driver.status("web").state, InstanceState::Failed);
+  EXPECT_EQ(driver.status("web").problem.reason, "ImagePullFailed");
+}
+
+TEST(PrepareOnly, ARuntimeThatIsNotReadyIsAFailureUntilItIs) {
+  Driver driver = a_driver();
+  driver.tell(a_node({a_runtime("crun", model::Readiness::NotReady)}),
+              a_full_command(1, {a_spec("web").prepare_only()}));
+  EXPECT_EQ(driver.status("web").problem.reason, "RuntimeNotReady");
+  driver.tell(a_node());
+  EXPECT_EQ(driver.status("web").problem, model::Problem{});
+}
+
+TEST(PrepareOnly, WhatRunsThereFromAnEarlierTimeIsStopped) {
+  Driver driver = a_driver_running_version_1();
+  driver.tell(a_partial_command(2, {a_container().prepare_only()}));
+  EXPECT_EQ(driver.actions<Stop>().size(), 1U);
+  EXPECT_TRUE(driver.status("web").prepare_only);
+}
+
+TEST(PrepareOnly, ItIsPreparedAnewAfterARestartOfTheAgentAndNotStarted) {
+  Driver driver = a_driver();
+  driver.tell(a_full_command(1, {a_container().prepare_only()}));
+  driver.tell(prepared(driver));
+  driver.restart();
+  driver.tell(Connected{2}, a_node(), a_list("crun"));
+  driver.tell(prepared(driver));
+  EXPECT_TRUE(driver.actions<Start>().empty());
+  EXPECT_TRUE(driver.status("web").prepare_only);
+}
+
 }  // namespace
 }  // namespace berth::agent

@@ -42,6 +42,7 @@ class History {
         case 7: tell({a_node({some_runtime("crun"), some_runtime("wasm")})}); break;
         case 8:
           if (random_.below(3) == 0) lose_agent();
+          if (random_.below(9) == 0) lose_store();
           break;
         default: break;
       }
@@ -58,11 +59,35 @@ class History {
       runtimes_.list(driver_.now(), model::RuntimeId{runtime});
     }
     live(60s);
+    if (driver_.durable().in_doubt) command_fully(unfinished());
+    live(60s);
   }
 
   void lose_agent() {
     runtimes_.lose_agent();
     driver_.restart();
+    begin_again();
+  }
+
+  void lose_store() {
+    runtimes_.lose_agent();
+    driver_.lose_store();
+    begin_again();
+  }
+
+  void command_fully(std::vector<model::InstanceSpec> specs) {
+    tell({a_full_command(driver_.durable().acted.number + 1, std::move(specs))});
+  }
+
+  std::vector<model::InstanceSpec> unfinished() const {
+    std::vector<model::InstanceSpec> specs;
+    for (const auto& [key, record] : driver_.durable().wanted) {
+      if (!record.finished) specs.push_back(record.spec);
+    }
+    return specs;
+  }
+
+  void begin_again() {
     twin_ = Agent(a_quick_config(), driver_.durable());
     heard_.clear();
     revision_.reset();
@@ -216,6 +241,16 @@ TEST(AgentProperty, RandomHistoriesNeverRunTwiceAndEndWell) {
     history.live(60s);
     EXPECT_EQ(history.starts, 0U) << "a healthy run was started again";
     EXPECT_EQ(history.stops, 0U) << "a healthy run was stopped";
+    history.expect_all_well();
+    if (HasFailure()) return;
+
+    const std::vector<model::InstanceSpec> wanted = history.unfinished();
+    history.lose_store();
+    history.live(60s);
+    EXPECT_EQ(history.starts + history.stops, 0U) << "with its store lost it has not kept what ran";
+    history.command_fully(wanted);
+    history.live(60s);
+    EXPECT_EQ(history.starts + history.stops, 0U) << "what ran the same was not left alone";
     history.expect_all_well();
     if (HasFailure()) return;
   }

@@ -60,7 +60,14 @@ void Reporter::disconnected(std::uint64_t connection) {
   if (connection_ == connection) connection_.reset();
 }
 
-void Reporter::observed(Time now, const model::NodeInfo& node) {
+void Reporter::observed_store(Time now, const std::string& problem) {
+  store_problem_ = problem;
+  if (node_) observed(now, model::NodeInfo(*node_));
+}
+
+void Reporter::observed(Time now, const model::NodeInfo& seen) {
+  model::NodeInfo node = seen;
+  node.store_problem = store_problem_;
   if (node_ == node) return;
   node_ = node;
   node_changed_ = true;
@@ -119,13 +126,13 @@ bool Reporter::is_due(const Context& context, const States& states) const {
   return time && *time <= context.now;
 }
 
-std::optional<model::Report> Reporter::report(const Context& context,
-                                              const model::CommandNumber& acted, States& states) {
+std::optional<model::Report> Reporter::report(const Context& context, const Wanted& wanted,
+                                              States& states) {
   std::optional<model::Report> report;
   if (is_due(context, states)) {
     report.emplace();
     report->boot_id = context.config.boot_id;
-    report->acted = acted;
+    report->acted = wanted.acted();
     if (usage_) report->usage = usage_->total;
     report->states =
         states.take(context, must_be_full_ ? States::For::FullReport : States::For::Changes);
@@ -133,7 +140,7 @@ std::optional<model::Report> Reporter::report(const Context& context,
     if (must_be_full_ || has_changes() || !report->states.empty()) ++revision_;
     report->revision = revision_;
     if (must_be_full_ || node_changed_) tell_node(*report, context.now);
-    must_be_full_ ? tell_all(*report) : tell_changes(*report);
+    must_be_full_ ? tell_all(*report, wanted) : tell_changes(*report);
     if (report->measurement) told_of_node_ = *report->measurement;
     must_be_full_ = false;
     last_sent_ = context.now;
@@ -144,8 +151,10 @@ std::optional<model::Report> Reporter::report(const Context& context,
   return report;
 }
 
-void Reporter::tell_all(model::Report& report) {
+void Reporter::tell_all(model::Report& report, const Wanted& wanted) {
   report.full = true;
+  report.receipt = wanted.receipt();
+  if (std::exchange(must_have_orders_, false)) report.told = wanted.told();
   if (usage_) report.measurement = usage_->node;
   report.instances.reserve(statuses_.size());
   for (const auto& [key, status] : statuses_) report.instances.push_back(measured_status(status));

@@ -4,9 +4,11 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <string>
 
 #include "agent/context.h"
 #include "agent/states.h"
+#include "agent/wanted.h"
 #include "model/instance.h"
 #include "model/node.h"
 #include "model/protocol.h"
@@ -23,6 +25,8 @@ class Reporter {
   void disconnected(std::uint64_t connection);
 
   void observed(Time now, const model::NodeInfo& node);
+  // Why the store cannot be written; empty: it can.
+  void observed_store(Time now, const std::string& problem);
   // No reason to speak. What has changed enough to matter goes with the next report, a heartbeat
   // perhaps; the node's total goes with every one.
   void measured(const Measured& usage);
@@ -33,10 +37,11 @@ class Reporter {
   // The controller waits for a word: the report of this step, whatever it says, is sent.
   void answer() { must_answer_ = true; }
   void answer_fully() { must_be_full_ = true; }
+  // Fully, and with what was told.
+  void answer_with_orders() { must_be_full_ = must_have_orders_ = true; }
 
   // Ends the step: the report that is due, if any.
-  std::optional<model::Report> report(const Context& context, const model::CommandNumber& acted,
-                                      States& states);
+  std::optional<model::Report> report(const Context& context, const Wanted& wanted, States& states);
 
   // When the next heartbeat is due, or the next state.
   std::optional<Time> next(const Config& config, const States& states) const;
@@ -51,7 +56,7 @@ class Reporter {
   bool has_changes() const { return node_changed_ || !changed_.empty(); }
   Figures figures_of(const model::InstanceKey& key) const;
   bool is_due(const Context& context, const States& states) const;
-  void tell_all(model::Report& report);
+  void tell_all(model::Report& report, const Wanted& wanted);
   void tell_changes(model::Report& report);
   void tell_node(model::Report& report, Time now) const;
   model::ReportedStatus measured_status(const model::ReportedStatus& status);
@@ -61,6 +66,7 @@ class Reporter {
   std::optional<Time> last_sent_;  // on this connection
 
   std::optional<model::NodeInfo> node_;
+  std::string store_problem_;
   std::map<model::RuntimeId, Time> not_ready_since_;
   std::optional<Measured> usage_;
   std::map<model::InstanceKey, model::ReportedStatus> statuses_;
@@ -73,6 +79,7 @@ class Reporter {
   // Since the last step.
   bool must_answer_ = false;
   bool must_be_full_ = false;  // stays until it could be said
+  bool must_have_orders_ = false;
   bool node_changed_ = false;
   std::set<model::InstanceKey> changed_;
 };

@@ -30,8 +30,11 @@ struct Run {
   std::optional<Cause> blamed_for;  // stopping: what its end is called; nullopt: just not wanted
   std::optional<Health> health;     // running, and not paused, for an item that has a check
   Standstill standstill;
+  model::Problem remark;  // of its runtime: starting, what it waits for; running, what is wrong
   std::optional<Time> active_since;
   std::set<std::string> holds;  // shared resources; of a found run that nobody wants: not known
+  std::optional<model::InstanceSpec> started_with =
+      {};  // of one that was found, until it is adopted
 
   bool is_found() const { return serves == model::CommandNumber{}; }
 };

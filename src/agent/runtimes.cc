@@ -82,6 +82,13 @@ bool Runtimes::ask_again(const Context& context) {
   return given_up;
 }
 
+bool Runtimes::have_told() const {
+  for (const auto& [id, runtime] : known_) {
+    if (!runtime.listed) return false;
+  }
+  return node_known_;
+}
+
 bool Runtimes::is_awaited() const {
   for (const auto& [id, runtime] : known_) {
     if (runtime.is_awaited()) return true;

@@ -38,6 +38,9 @@ class Runtimes {
   enum class Before { CannotHaveRun, MayHaveRun };
   Admission admit(const model::InstanceSpec& spec, Before before) const;
 
+  // Whether each has told what it runs.
+  bool have_told() const;
+
   // Whether some runtime is still expected to tell what it runs.
   bool is_awaited() const;
 

@@ -1,5 +1,6 @@
 #include "agent/wanted.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "agent/fetched_image.h"
@@ -32,11 +33,12 @@ const model::InstanceSpec& last_told(const model::WantedRecord& record) {
   return record.successor ? record.successor->spec : record.spec;
 }
 
-// Whether what runs may go on until what replaces it has been fetched. Not with an address that is
+// Whether what runs may go on until what replaces it can be started. Not with an address that is
 // the instance's no longer: somebody else may get it.
-bool can_wait_for(const model::InstanceSpec& next, const model::WantedRecord& record) {
+bool may_go_on(const model::WantedRecord& record, const model::InstanceSpec& next) {
+  if (next.prepare_only || record.spec.prepare_only) return false;  // nothing of it shall run
   const bool loses_address = record.spec.network && record.spec.network != next.network;
-  return !record.finished && !loses_address && fetched_image_of(next) != nullptr;
+  return !record.finished && !loses_address;
 }
 
 }  // namespace
@@ -45,11 +47,20 @@ Wanted::Wanted(Restored restored)
     : records_(std::move(restored.wanted)),
       network_(std::move(restored.network)),
       acted_(restored.acted),
+      receipt_(std::move(restored.receipt)),
       restored_(restored.acted) {}
 
 const model::WantedRecord* Wanted::find(const model::InstanceKey& key) const {
   const auto found = records_.find(key);
   return found == records_.end() ? nullptr : &found->second;
+}
+
+model::ToldOrders Wanted::told() const {
+  model::ToldOrders told{.run = {}, .network = network_};
+  for (const auto& [key, record] : records_) {
+    if (!last_told(record).prepare_only) told.run.push_back(last_told(record));
+  }
+  return told;
 }
 
 std::size_t Wanted::size_after(const model::Command& command) const {
@@ -75,18 +86,23 @@ std::set<model::InstanceKey> Wanted::dropped_by(const model::Command& command) c
   return dropped;
 }
 
-std::set<model::InstanceKey> Wanted::carry_out(const model::Command& command,
+std::set<model::InstanceKey> Wanted::carry_out(const model::Command& command, Replaces replaces,
                                                std::vector<Write>& writes) {
+  const Waits usual = replaces == Replaces::AtOnce ? Waits::IfItMust : Waits::Always;
   std::set<model::InstanceKey> changed = dropped_by(command);
   for (const model::InstanceKey& key : changed) erase(key, writes);
   const std::set<model::InstanceKey> with_states = handed_by(command);
   for (const auto& [key, spec] : specs_of(command)) {
-    const Waits waits = with_states.contains(key) ? Waits::No : Waits::IfItMust;
+    const Waits waits = with_states.contains(key) ? Waits::No : usual;
     if (put(*spec, command.number, waits, writes)) changed.insert(key);
   }
   if (command.network) put(*command.network, writes);
   acted_ = command.number;
   writes.push_back(WriteActed{acted_});
+  if (command.receipt) {
+    receipt_ = command.receipt;
+    writes.push_back(WriteReceipt{*receipt_});
+  }
   return changed;
 }
 
@@ -95,6 +111,8 @@ bool Wanted::put(const model::InstanceSpec& spec, const model::CommandNumber& nu
   const auto [at, is_new] = records_.try_emplace(spec.key);
   model::WantedRecord& record = at->second;
   if (!is_new && last_told(record) == spec) return false;
+  const bool must_wait =
+      waits == Waits::Always || (waits == Waits::IfItMust && fetched_image_of(spec) != nullptr);
   if (is_new) {
     record = a_record(spec, number);
   } else if (model::runs_the_same(record.spec, spec)) {
@@ -102,10 +120,10 @@ bool Wanted::put(const model::InstanceSpec& spec, const model::CommandNumber& nu
     record.successor.reset();
   } else if (record.successor && model::runs_the_same(record.successor->spec, spec)) {
     record.successor->spec = spec;
-  } else if (waits == Waits::IfItMust && can_wait_for(spec, record)) {
+  } else if (must_wait && may_go_on(record, spec)) {
     record.successor = {spec, number};
   } else {
-    record = a_record(spec, number);
+    replace(record, spec, number);
   }
   if (record.successor) record.spec.paused = spec.paused;
   writes.push_back(WriteWanted{spec.key, record});
@@ -116,8 +134,43 @@ void Wanted::promote(const model::InstanceKey& key, std::vector<Write>& writes) 
   model::WantedRecord& record = records_.at(key);
   CHECK(record.successor.has_value(), "there is nothing to come");
   const model::Successor successor = *std::move(record.successor);
-  record = a_record(successor.spec, successor.generation);
+  record.successor.reset();
+  replace(record, successor.spec, successor.generation);
   writes.push_back(WriteWanted{key, record});
+}
+
+void Wanted::replace(model::WantedRecord& record, const model::InstanceSpec& spec,
+                     const model::CommandNumber& number) {
+  replaced_.try_emplace(spec.key, std::move(record));
+  record = a_record(spec, number);
+}
+
+void Wanted::put_back(std::vector<Write>& writes) {
+  for (auto& [key, before] : std::exchange(replaced_before_, {})) {
+    const auto found = records_.find(key);
+    if (found == records_.end() || !may_go_on(before, found->second.spec)) continue;
+    model::Successor next{found->second.spec, found->second.generation};
+    if (found->second.successor) next = *found->second.successor;
+    found->second = before;
+    found->second.successor = std::move(next);
+    writes.push_back(WriteWanted{key, found->second});
+  }
+}
+
+void Wanted::learn(const FoundRun& run, std::vector<Write>& writes) {
+  const model::CommandNumber& number = run.run.generation;
+  if (number > acted_) {
+    acted_ = number;
+    writes.push_back(WriteActed{acted_});
+  }
+  restored_ = std::max(restored_, number);
+  if (!run.spec || number == model::CommandNumber{}) return;
+  const auto [at, is_new] = records_.try_emplace(run.key);
+  // What runs is no longer only to be prepared, whatever an older store says.
+  const bool is_known = !is_new && at->second.generation >= number;
+  if (is_known && !at->second.spec.prepare_only) return;
+  at->second = a_record(*run.spec, number);
+  writes.push_back(WriteWanted{run.key, at->second});
 }
 
 void Wanted::put(const model::NodeNetwork& network, std::vector<Write>& writes) {

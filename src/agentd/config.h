@@ -35,6 +35,7 @@ struct RuntimeConfig {
 struct Config {
   std::string node;     // "": the name in the certificate, else that of the host
   std::string boot_id;  // new with each start
+  std::string tag;      // of this agent on its machine; see agentd/tag.h
   std::string type;
   std::filesystem::path state_dir;
   std::string server;  // host:port; "": none

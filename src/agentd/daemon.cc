@@ -14,6 +14,7 @@
 #include "shell/clock.h"
 #include "shell/log.h"
 #include "shell/notify.h"
+#include "shell/open_store.h"
 
 namespace berth::agentd {
 namespace {
@@ -39,11 +40,23 @@ agent::Config core_config(const Config& config) {
   return core;
 }
 
+Result<agent::Restored> load_what_is_good(const Outside& outside) {
+  Loaded loaded = TRY(load(outside.store));
+  for (const store::Entry& entry : loaded.damaged) {
+    shell::log(LogLevel::Error, "a record of the store is damaged, and left out",
+               {{"record", entry.key}, {"why", entry.value}});
+  }
+  // If it cannot be written now, it is left out again by the next life of the agent.
+  static_cast<void>(outside.store.commit(mended(loaded)));
+  loaded.restored.in_doubt |= outside.store_was_lost;
+  return std::move(loaded.restored);
+}
+
 }  // namespace
 
 Result<std::unique_ptr<Daemon>> Daemon::open(Config config, Outside outside) {
   Facts facts;
-  facts.restored = TRY(load(outside.store));
+  facts.restored = TRY(load_what_is_good(outside));
   facts.node = TRY(describe_node(config));
   if (outside.address) facts.node.address = outside.address();
   shell::log(LogLevel::Info, "agent starts",
@@ -126,6 +139,7 @@ void Daemon::set_runtimes(const std::vector<RuntimeConfig>& runtimes) {
   const std::lock_guard lock(watch_mutex_);
   if (inbox_.closed()) return;
   offered_ = offer(runtimes);
+  for (const Runtimes::Offered& one : offered_) one.runtime->runtime().reconsider();
   if (watch_) watch_->offer(offered_);
 }
 
@@ -364,15 +378,16 @@ Result<std::unique_ptr<runtime::ExecSession>> Daemon::exec(const model::Instance
 
 // In the reverse order of their starting: what others may need goes last.
 void Daemon::stop_all_instances() {
-  const auto restored = load(outside_.store);
+  const auto loaded = load(outside_.store);
   std::map<std::int64_t, std::vector<std::pair<RuntimeRef, model::FoundRun>>> by_priority;
   leaving_ = true;
   for (const RuntimeRef& one : runtimes_.all()) {
     const auto runs = one->runtime().list();
     if (!runs) continue;
     for (const model::FoundRun& run : *runs) {
-      const bool is_known = restored && restored->wanted.contains(run.key);
-      const std::int64_t priority = is_known ? restored->wanted.at(run.key).spec.priority : 0;
+      const bool is_known = loaded && loaded->restored.wanted.contains(run.key);
+      const std::int64_t priority =
+          is_known ? loaded->restored.wanted.at(run.key).spec.priority : 0;
       by_priority[priority].emplace_back(one, run);
     }
   }

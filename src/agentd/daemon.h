@@ -38,6 +38,7 @@ struct Link {
 // What the daemon stands on.
 struct Outside {
   store::Store& store;
+  bool store_was_lost = false;  // or is older than it should be
   std::function<std::unique_ptr<runtime::Runtime>(const RuntimeConfig&, runtime::RunListener&)>
       make_runtime;
   // Those that something of an earlier life may still run on.
@@ -60,7 +61,8 @@ struct Outside {
 // The agent: its core, and all that it does in the world.
 class Daemon {
  public:
-  // Loads what was durable. Fails if that is damaged.
+  // Loads what was durable. What is damaged is left out: then the agent keeps what runs until it is
+  // told anew.
   static Result<std::unique_ptr<Daemon>> open(Config config, Outside outside);
   ~Daemon();
 

@@ -101,35 +101,60 @@ TEST_F(DaemonTest, AFullDiskDelaysAndHurtsNothingThatRuns) {
   EXPECT_TRUE(machine_.stops().empty());
 }
 
-TEST_F(DaemonTest, AStoreThatStaysFullIsAnErrorOfTheNodeUntilItCanBeWritten) {
-  std::optional<model::Report> heard;
-  const auto says = [&](model::NodeState state, std::uint64_t acted) {
-    return [&heard, state, acted](const v1::FromAgent& message) {
-      if (!message.has_report()) return false;
+TEST_F(DaemonTest, ANodeThatCannotWriteIsNotInErrorAndTellsTheTruth) {
+  std::optional<model::NodeInfo> node;
+  const auto says = [&](bool can_write) {
+    return [&node, can_write](const v1::FromAgent& message) {
       const auto report = codec::from_wire(message.report());
-      if (report) heard = *report;
-      return report && report->node && report->node->state == state &&
-             report->acted.number == acted;
+      if (report && report->node) node = report->node;
+      return report && report->node && report->node->store_problem.empty() == can_write;
     };
   };
   const RunningAgent agent(machine_, store_, &server_);
-  server_.say(a_command(1, {a_spec("web")}));
-  ASSERT_TRUE(server_.wait_for_status("web", is_active));
+  server_.say(a_command(1, {a_spec("web"), a_spec("job"), a_spec("old")}));
+  for (const char* item : {"web", "job", "old"}) {
+    ASSERT_TRUE(server_.wait_for_status(item, is_active));
+  }
   store_.is_full = true;
-  server_.say(a_command(2, {a_spec("web"), a_spec("db")}));
-  ASSERT_TRUE(server_.wait_for(says(model::NodeState::Error, 1)))
-      << "it speaks of nothing that is not durable";
-  const model::Report error = *heard;
-  EXPECT_FALSE(error.full);
-  ASSERT_FALSE(error.node->remarks.empty());
-  EXPECT_NE(error.node->remarks.back().find("store cannot be written"), std::string::npos);
+  model::InstanceSpec changed = a_spec("web");
+  changed.item.env["A"] = "b";
+  server_.say(a_command(2, {changed, a_spec("job"), a_spec("db")}));
+  ASSERT_TRUE(server_.wait_for(says(false)));
+  EXPECT_EQ(node->state, model::NodeState::Provisioned);
+  EXPECT_NE(node->store_problem.find("no space left"), std::string::npos);
+  EXPECT_TRUE(server_.wait_for_status("db", [](const v1::ReportedStatus& status) {
+    return status.problem().reason() == "StoreNotWritable";
+  }));
+  EXPECT_TRUE(machine_.wait([&] { return machine_.stops() == Items{"old"}; }));
+  machine_.end("job", 3);
+  EXPECT_TRUE(server_.wait_for_status("job", [](const v1::ReportedStatus& status) {
+    return status.has_exit_code() && status.exit_code() == 3;
+  }));
+  EXPECT_TRUE(machine_.forgotten().empty()) << "its end is not durable";
+  EXPECT_EQ(machine_.running(), 1U) << "what cannot be replaced goes on";
   store_.is_full = false;
-  ASSERT_TRUE(server_.wait_for(says(model::NodeState::Provisioned, 2)));
-  EXPECT_TRUE(heard->full);
-  EXPECT_GE(heard->revision, error.revision) << "else it would be taken for an old one";
   EXPECT_TRUE(server_.wait_for_status("db", is_active));
-  EXPECT_EQ(machine_.running(), 2U);
+  EXPECT_TRUE(machine_.wait([&] { return machine_.running() == 3; }));
+  EXPECT_TRUE(machine_.wait([&] { return machine_.forgotten().size() >= 2; }));
+  EXPECT_EQ(machine_.stops(), (Items{"old", "web"}));
+}
+
+TEST_F(DaemonTest, AnAgentWhoseStoreIsLostAdoptsWhatRuns) {
+  {
+    const RunningAgent agent(machine_, store_, &server_);
+    server_.say(a_command(1, {a_spec("web"), a_spec("old")}));
+    ASSERT_TRUE(server_.wait_for_status("web", is_active));
+    ASSERT_TRUE(server_.wait_for_status("old", is_active));
+  }
+  FakeStore empty;
+  FakeServer later;
+  const RunningAgent agent(machine_, empty, &later,
+                           [](Config&, Outside& outside) { outside.store_was_lost = true; });
+  EXPECT_TRUE(later.wait_for_status("web", is_active));
   EXPECT_TRUE(machine_.stops().empty());
+  later.say(a_command(2, {a_spec("web")}));
+  EXPECT_TRUE(machine_.wait([&] { return machine_.stops() == Items{"old"}; }));
+  EXPECT_EQ(machine_.starts().size(), 2U) << "nothing was started again";
 }
 
 TEST_F(DaemonTest, AnAgentThatEndsLeavesItsInstancesAndTheNextAdoptsThem) {
@@ -243,13 +268,13 @@ TEST_F(DaemonTest, HealthIsCheckedAndReported) {
   }));
 }
 
-TEST_F(DaemonTest, ADamagedStoreIsAnError) {
+TEST_F(DaemonTest, ADamagedRecordPutsTheAgentInDoubtAndIsTakenAway) {
   ASSERT_TRUE(store_.commit({{"acted", "?"}}));
-  Config config;
-  config.state_dir = "/";
-  const auto opened = Daemon::open(config, {.store = store_});
-  ASSERT_FALSE(opened);
-  EXPECT_EQ(opened.error().code, Code::Damaged);
+  const RunningAgent agent(machine_, store_, &server_);
+  EXPECT_TRUE(server_.wait_for([](const v1::FromAgent& message) {
+    return message.report().full() && message.report().in_doubt();
+  }));
+  EXPECT_FALSE(store_.get("acted")->has_value());
 }
 
 // --- Streams -----------------------------------------------------------------------------------

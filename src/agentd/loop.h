@@ -3,10 +3,12 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "agent/agent.h"
 #include "agentd/inbox.h"
+#include "agentd/unwritten.h"
 #include "store/store.h"
 
 namespace berth::agentd {
@@ -19,9 +21,8 @@ struct LoopOutlets {
 };
 
 // The thread that owns the core: takes facts, steps, makes durable, performs, in this order and for
-// ever. While the store cannot take what was decided nothing is done, and it is tried again: what
-// runs goes on running. If that lasts, the node is in error: nobody can start or stop anything
-// here, and the controller is told so. When the store works again it is told everything anew.
+// ever. While the store cannot take what was decided, that is kept and tried again; the core knows,
+// and begins nothing new: what runs goes on, may be stopped, and is reported as it is.
 class Loop {
  public:
   Loop(agent::Agent core, store::Store& store, Inbox& inbox, LoopOutlets outlets);
@@ -31,14 +32,13 @@ class Loop {
   void run();
 
  private:
-  enum class Commit { Done, Ended };
-
   void turn(const std::vector<agent::Event>& batch);
-  Commit make_durable(const std::vector<agent::Write>& writes);
+  // Whether all that was decided is durable.
+  bool make_durable(const std::vector<agent::Write>& writes);
+  bool try_to_write();
+  void perform(const agent::Effects& effects);
+  void tell_of_store();
   void note_connections(const std::vector<agent::Event>& batch);
-  void send(const model::Report& report);
-  void say_in_error(const Error& why);
-  void say_all_anew();
   std::optional<Time> next_turn() const;
 
   agent::Agent core_;
@@ -47,9 +47,12 @@ class Loop {
   const LoopOutlets outlets_;
   const std::optional<Duration> watchdog_;
   std::optional<std::uint64_t> connection_;
-  // The last words on this connection: number, command acted on, and the node as it was told last.
-  std::optional<model::Report> said_;
-  std::optional<Time> in_error_said_;  // last; nullopt: it is not in error
+  Unwritten unwritten_;
+  std::string store_problem_;  // of the last try; empty: it took everything
+  std::string told_problem_;   // what the core knows of that
+  Time write_again_;
+  std::vector<agent::Exited> exits_;   // to be forgotten when what follows from them is durable
+  std::vector<agent::Event> to_tell_;  // to the core, before anything else
   std::optional<Time> wake_at_;
 };
 

@@ -137,6 +137,9 @@ Result<void> make_state_directory(const fs::path& path) {
   std::error_code error;
   fs::create_directories(path, error);
   if (error) return Error{Code::Unavailable, path.string() + ": " + error.message()};
+  const auto wanted = fs::perms(0711);
+  if (fs::status(path, error).permissions() == wanted)
+    return {};  // also where nothing can be written
   if (chmod(path.c_str(), 0711) != 0) {
     return Error{Code::Unavailable, path.string() + ": " + std::strerror(errno)};
   }

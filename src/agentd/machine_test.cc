@@ -1,9 +1,19 @@
 #include "agentd/machine.h"
 
 #include <gtest/gtest.h>
+#include <stdlib.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "agentd/tag.h"
+#include "network/names.h"
+#include "runtime/run_directory.h"
 
 namespace berth::agentd {
 namespace {
+
+namespace fs = std::filesystem;
 
 TEST(Machine, MemoryIsReadAsTheKernelWritesIt) {
   const auto memory = parse_meminfo(
@@ -37,6 +47,79 @@ TEST(Machine, TellsOfItself) {
 TEST(Machine, BootIdsDiffer) {
   EXPECT_EQ(make_boot_id().size(), 32U);
   EXPECT_NE(make_boot_id(), make_boot_id());
+}
+
+class Tag : public testing::Test {
+ protected:
+  Tag() {
+    std::string path = (fs::temp_directory_path() / "berth-tag-XXXXXX").string();
+    EXPECT_NE(::mkdtemp(path.data()), nullptr);
+    directory_ = path;
+    fs::create_directories(places_.state_dir = directory_ / "state");
+    places_.run_dir = directory_ / "run";
+  }
+  ~Tag() override { fs::remove_all(directory_); }
+
+  fs::path directory_;
+  TagPlaces places_{.state_dir = {}, .node = "n1", .run_dir = {}};
+};
+
+TEST_F(Tag, IsMadeOnceAndKept) {
+  EXPECT_EQ(find_tag(places_), "");
+  const std::string tag = take_tag(places_);
+  EXPECT_EQ(tag.size(), 8U);
+  EXPECT_EQ(take_tag(places_), tag);
+  EXPECT_EQ(find_tag(places_), tag);
+}
+
+TEST_F(Tag, DoesNotDependOnTheNamesOfNodesAndDirectories) {
+  const std::string tag = take_tag(places_);
+  places_.node = "other";
+  fs::rename(places_.state_dir, directory_ / "moved");
+  places_.state_dir = directory_ / "moved";
+  EXPECT_EQ(take_tag(places_), tag);
+}
+
+TEST_F(Tag, OfAnotherAgentIsAnother) {
+  TagPlaces other = places_;
+  fs::create_directories(other.state_dir = directory_ / "other");
+  EXPECT_NE(take_tag(places_), take_tag(other));
+}
+
+TEST_F(Tag, IsFoundAgainByTheDirectoryThatItNames) {
+  const std::string tag = take_tag(places_);
+  std::ofstream(tag_file(places_.state_dir)) << "torn";
+  EXPECT_EQ(take_tag(places_), tag);
+  fs::remove(tag_file(places_.state_dir));
+  EXPECT_EQ(find_tag(places_), tag);
+}
+
+TEST_F(Tag, IsFoundAgainByWhatRuns) {
+  const model::FoundRun found{{model::ItemId{"web"}, model::SubjectId{"car"}, 0}, {}, {}, "1"};
+  const runtime::RunDirectory run(places_.state_dir, found.key, found.run);
+  ASSERT_TRUE(run.create({.found = found, .runtime = {}, .boot = "", .tag = "0123abcd"}));
+  EXPECT_EQ(take_tag(places_), "0123abcd");
+}
+
+TEST_F(Tag, IsThatOfAnEarlierReleaseIfItHasLeftAnything) {
+  const std::string earlier = network::earlier_tag_of(places_.node, places_.state_dir);
+  EXPECT_EQ(find_tag(places_), "");
+  fs::create_directories(places_.run_dir / earlier);
+  EXPECT_EQ(take_tag(places_), earlier);
+}
+
+TEST_F(Tag, OfACopyIsNew) {
+  const std::string tag = take_tag(places_);
+  TagPlaces copy = places_;
+  copy.state_dir = directory_ / "copy";
+  fs::copy(places_.state_dir, copy.state_dir);
+  EXPECT_NE(take_tag(copy), tag);
+  EXPECT_EQ(take_tag(places_), tag);
+}
+
+TEST_F(Tag, ThatCannotBeWrittenDownIsTheSameNextTimeNevertheless) {
+  places_.state_dir = directory_ / "not-there";
+  EXPECT_EQ(take_tag(places_), take_tag(places_));
 }
 
 }  // namespace

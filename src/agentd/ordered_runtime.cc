@@ -53,12 +53,14 @@ void OrderedRuntime::list() {
   listing_ = false;
   const auto held_back = std::exchange(held_back_, {});
   const auto started = std::exchange(held_back_started_, {});
+  const auto remarks = std::exchange(held_back_remarks_, {});
   for (const agent::Exited& exited : held_back) {
     if (!runs || !is_in(*runs, exited)) tell(exited);
   }
   if (!runs) return;
   tell(agent::RunsListed{id_, *runs});
   for (const agent::Started& one : started) tell(one);
+  for (const agent::Remarked& one : remarks) tell(one);
   for (const agent::Exited& exited : held_back) {
     if (is_in(*runs, exited)) tell(exited);
   }
@@ -129,6 +131,16 @@ void OrderedRuntime::started(const model::InstanceKey& key, const model::RunId& 
     held_back_started_.push_back({key, run});
   } else {
     tell(agent::Started{key, run});
+  }
+}
+
+void OrderedRuntime::remarked(const model::InstanceKey& key, const model::RunId& run,
+                              const model::Problem& remark) {
+  const std::lock_guard lock(mutex_);
+  if (listing_) {
+    held_back_remarks_.push_back({key, run, remark});
+  } else {
+    tell(agent::Remarked{key, run, remark});
   }
 }
 

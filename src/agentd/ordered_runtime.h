@@ -54,6 +54,8 @@ class OrderedRuntime final : public runtime::RunListener {
   void exited(const model::InstanceKey& key, const model::RunId& run, std::int32_t exit_code,
               const model::Problem& problem) override;
   void started(const model::InstanceKey& key, const model::RunId& run) override;
+  void remarked(const model::InstanceKey& key, const model::RunId& run,
+                const model::Problem& remark) override;
 
  private:
   tl::expected<void, model::Problem> try_start(const agent::Start& start);
@@ -69,6 +71,7 @@ class OrderedRuntime final : public runtime::RunListener {
   bool listing_ = false;
   std::vector<agent::Exited> held_back_;           // ends that came while it was listing
   std::vector<agent::Started> held_back_started_;  // the same of those that run now
+  std::vector<agent::Remarked> held_back_remarks_;
   std::unique_ptr<runtime::Runtime> runtime_;
   model::RuntimeId id_;
   model::RuntimeKind kind_ = model::RuntimeKind::Container;

@@ -26,6 +26,7 @@ class HastyRuntime final : public runtime::Runtime {
     listener_.exited(key_of("before"), {}, 1, {});
     std::vector<model::FoundRun> found{{key_of("after"), {}, model::ItemType::Service, "1"}};
     listener_.exited(key_of("after"), {}, 2, {});
+    listener_.remarked(key_of("after"), {}, {"StartSlow", ""});
     return found;
   }
   tl::expected<void, model::Problem> start(const model::InstanceSpec&,
@@ -53,13 +54,14 @@ struct Heard {
       [this](agent::Event event) { events.push_back(std::move(event)); }};
 };
 
-TEST(OrderedRuntime, NoEndOfAListedRunOvertakesTheList) {
+TEST(OrderedRuntime, NoEndOfAListedRunAndNoRemarkOnItOvertakesTheList) {
   Heard heard;
   heard.runtime.list();
-  ASSERT_EQ(heard.events.size(), 3U);
+  ASSERT_EQ(heard.events.size(), 4U);
   EXPECT_EQ(std::get<agent::Exited>(heard.events[0]).key, key_of("before"));
   EXPECT_TRUE(std::holds_alternative<agent::RunsListed>(heard.events[1]));
-  EXPECT_EQ(std::get<agent::Exited>(heard.events[2]).key, key_of("after"));
+  EXPECT_EQ(std::get<agent::Remarked>(heard.events[2]).remark.reason, "StartSlow");
+  EXPECT_EQ(std::get<agent::Exited>(heard.events[3]).key, key_of("after"));
 }
 
 TEST(OrderedRuntime, AStartThatFailsSaysWhy) {

@@ -13,8 +13,10 @@ constexpr std::string_view kWanted = "wanted/";
 constexpr std::string_view kHanded = "handed/";
 constexpr std::string_view kLast = "last/";
 constexpr std::string_view kActed = "acted";
+constexpr std::string_view kReceipt = "receipt";
 constexpr std::string_view kErasing = "erasing/";
 constexpr std::string_view kNetwork = "network";
+constexpr std::string_view kDoubt = "doubt";
 
 store::Change to_change(std::string_view table, const model::InstanceKey& key,
                         const std::optional<model::SavedState>& state) {
@@ -32,6 +34,9 @@ struct ToChange {
   store::Change operator()(const agent::WriteActed& write) const {
     return {std::string(kActed), codec::encode_record(write.acted)};
   }
+  store::Change operator()(const agent::WriteReceipt& write) const {
+    return {std::string(kReceipt), codec::encode_record(write.receipt)};
+  }
   store::Change operator()(const agent::WriteNetwork& write) const {
     return {std::string(kNetwork), codec::encode_record(write.network)};
   }
@@ -46,23 +51,48 @@ struct ToChange {
     if (write.pending) change.value = codec::encode_record(write.key);
     return change;
   }
+  store::Change operator()(const agent::WriteDoubt& write) const {
+    store::Change change{std::string(kDoubt), std::nullopt};
+    if (write.in_doubt) change.value = "";
+    return change;
+  }
 };
 
-template <class Record>
-Result<Record> decode(const store::Entry& entry) {
-  Result<Record> record = codec::decode_record<Record>(entry.value);
-  if (!record) return Error{Code::Damaged, entry.key + ": " + record.error().message};
-  return record;
-}
+// Reads records one by one, and goes on behind those that are damaged.
+class Loading {
+ public:
+  Loading(const store::Store& store, Loaded& into) : store_(store), into_(into) {}
 
-Result<void> load_states(const store::Store& store, std::string_view table,
-                         std::map<model::InstanceKey, model::SavedState>& states) {
-  for (const store::Entry& entry : TRY(store.list(table))) {
-    model::StateRecord record = TRY(decode<model::StateRecord>(entry));
-    states.insert_or_assign(record.state.key, std::move(record.state));
+  template <class Record, class Take>
+  Result<void> all(std::string_view table, const Take& take) {
+    for (const store::Entry& entry : TRY(store_.list(table))) read<Record>(entry, take);
+    return {};
   }
-  return {};
-}
+
+  template <class Record, class Take>
+  Result<void> one(std::string_view key, const Take& take) {
+    if (const auto value = TRY(store_.get(key))) read<Record>({std::string(key), *value}, take);
+    return {};
+  }
+
+  Result<void> states(std::string_view table,
+                      std::map<model::InstanceKey, model::SavedState>& states) {
+    return all<model::StateRecord>(table, [&](model::StateRecord record) {
+      states.insert_or_assign(record.state.key, std::move(record.state));
+    });
+  }
+
+ private:
+  template <class Record, class Take>
+  void read(const store::Entry& entry, const Take& take) {
+    Result<Record> record = codec::decode_record<Record>(entry.value);
+    if (record) return take(*std::move(record));
+    into_.damaged.push_back({entry.key, record.error().message});
+  }
+
+  const store::Store& store_;
+  Loaded& into_;
+};
 
 }  // namespace
 
@@ -73,24 +103,33 @@ std::vector<store::Change> to_changes(const std::vector<agent::Write>& writes) {
   return changes;
 }
 
-Result<agent::Restored> load(const store::Store& store) {
-  agent::Restored restored;
-  for (const store::Entry& entry : TRY(store.list(kWanted))) {
-    model::WantedRecord wanted = TRY(decode<model::WantedRecord>(entry));
+Result<Loaded> load(const store::Store& store) {
+  Loaded loaded;
+  agent::Restored& restored = loaded.restored;
+  Loading loading(store, loaded);
+  TRY(loading.all<model::WantedRecord>(kWanted, [&](model::WantedRecord wanted) {
     restored.wanted.insert_or_assign(wanted.spec.key, std::move(wanted));
-  }
-  TRY(load_states(store, kHanded, restored.handed));
-  TRY(load_states(store, kLast, restored.last));
-  if (const auto acted = TRY(store.get(kActed))) {
-    restored.acted = TRY(decode<model::CommandNumber>({std::string(kActed), *acted}));
-  }
-  if (const auto network = TRY(store.get(kNetwork))) {
-    restored.network = TRY(decode<model::NodeNetwork>({std::string(kNetwork), *network}));
-  }
-  for (const store::Entry& entry : TRY(store.list(kErasing))) {
-    restored.erasing.insert(TRY(decode<model::InstanceKey>(entry)));
-  }
-  return restored;
+  }));
+  TRY(loading.states(kHanded, restored.handed));
+  TRY(loading.states(kLast, restored.last));
+  TRY(loading.one<model::CommandNumber>(
+      kActed, [&](const model::CommandNumber& acted) { restored.acted = acted; }));
+  TRY(loading.one<model::Receipt>(
+      kReceipt, [&](model::Receipt receipt) { restored.receipt = std::move(receipt); }));
+  TRY(loading.one<model::NodeNetwork>(
+      kNetwork, [&](model::NodeNetwork network) { restored.network = std::move(network); }));
+  TRY(loading.all<model::InstanceKey>(
+      kErasing, [&](const model::InstanceKey& key) { restored.erasing.insert(key); }));
+  const bool was_in_doubt = TRY(store.get(kDoubt)).has_value();
+  restored.in_doubt = was_in_doubt || !loaded.damaged.empty();
+  return loaded;
+}
+
+std::vector<store::Change> mended(const Loaded& loaded) {
+  if (loaded.damaged.empty()) return {};
+  std::vector<store::Change> changes = to_changes({agent::WriteDoubt{true}});
+  for (const store::Entry& entry : loaded.damaged) changes.push_back({entry.key, std::nullopt});
+  return changes;
 }
 
 }  // namespace berth::agentd

@@ -7,13 +7,20 @@
 #include "store/store.h"
 
 // The agent's records as the store keeps them: "wanted/item/subject/index", the same
-// below "handed/" and "last/" for states and below "erasing/", "acted" and "network".
+// below "handed/" and "last/" for states and below "erasing/", "acted", "network" and "doubt".
 namespace berth::agentd {
 
 std::vector<store::Change> to_changes(const std::vector<agent::Write>& writes);
 
-// What the agent was told and had stored when it last ran. A record that cannot be read is an error
-// that names its key.
-Result<agent::Restored> load(const store::Store& store);
+// What the agent was told and had stored when it last ran. What cannot be read is left out, and
+// named: then the agent is in doubt. An error: the store itself cannot be read.
+struct Loaded {
+  agent::Restored restored;
+  std::vector<store::Entry> damaged;  // the values say what is wrong with them
+};
+Result<Loaded> load(const store::Store& store);
+
+// Takes what is damaged away for good, and writes down that it is missing.
+std::vector<store::Change> mended(const Loaded& loaded);
 
 }  // namespace berth::agentd

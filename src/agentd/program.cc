@@ -11,18 +11,22 @@
 #include <thread>
 #include <utility>
 
+#include "agentd/agent_store.h"
 #include "agentd/calibration.h"
 #include "agentd/config.h"
 #include "agentd/daemon.h"
 #include "agentd/join_command.h"
 #include "agentd/machine.h"
 #include "agentd/real_outside.h"
+#include "agentd/tag.h"
 #include "runtime/component/crash_points.h"
 #include "runtime/container/cgroup.h"
 #include "runtime/disk_quota.h"
+#include "runtime/shim/spawn.h"
+#include "shell/descriptor_limit.h"
 #include "shell/log.h"
+#include "shell/open_store.h"
 #include "shell/signals.h"
-#include "store/sqlite/sqlite_store.h"
 #include "trust/certificate.h"
 #include "trust/files.h"
 
@@ -118,7 +122,7 @@ Result<void> take_stock(Config& config, store::Store& store) {
     shell::log(shell::LogLevel::Info, "quotas of storage and state are watched, not enforced",
                {{"why", config.why_no_quotas}});
   }
-  config.why_no_cpu_limits = runtime::why_no_cpu_limits(config.node);
+  config.why_no_cpu_limits = runtime::why_no_cpu_limits(config.tag);
   return {};
 }
 
@@ -141,6 +145,7 @@ void reload(Daemon& daemon, Settings& current, const Arguments& arguments) {
 }
 
 Result<void> run(Config config, Settings settings, const Arguments& arguments) {
+  runtime::shim::give_children_open_files(shell::raise_descriptor_limit().before);
   // Before any thread is started: they inherit the mask.
   shell::Signals signals = TRY(shell::Signals::block({SIGHUP}));
   shell::configure_log(config.log_format, config.log_level);
@@ -152,10 +157,12 @@ Result<void> run(Config config, Settings settings, const Arguments& arguments) {
     return invalid_input(fmt::format("node.name: {}; set --node-name", flaw));
   }
   config.boot_id = make_boot_id();
-  store::SqliteStore store = TRY(store::SqliteStore::open(store_file(config.state_dir)));
-  TRY(take_stock(config, store));
+  config.tag = take_tag({.state_dir = config.state_dir, .node = config.node});
+  const AgentStore opened = TRY(open_agent_store(config.state_dir));
+  TRY(take_stock(config, *opened.store));
   warn_if_alone(config, credentials);
-  Outside outside = real_outside(config, store, credentials);
+  Outside outside = real_outside(config, *opened.store, credentials);
+  outside.store_was_lost = opened.was_lost;
   const auto daemon = TRY(Daemon::open(config, std::move(outside)));
 
   std::thread running([&daemon] { daemon->run(); });
@@ -168,6 +175,8 @@ Result<void> run(Config config, Settings settings, const Arguments& arguments) {
 // For an agent that has left its instances running, and whose instances have ended since.
 Result<void> remove_networks(Config config) {
   config.node = TRY(name_of(config, load_credentials(config.state_dir)));
+  config.tag = find_tag({.state_dir = config.state_dir, .node = config.node});
+  if (config.tag.empty()) return {};  // it has never made anything
   return network::HostNetwork::remove_all(network_config(config));
 }
 

@@ -70,6 +70,7 @@ runtime::HealthTarget health_target(const model::InstanceSpec& spec,
 runtime::MachineConfig machine_of(const Config& config) {
   return {.state_dir = config.state_dir,
           .agent_id = config.node,
+          .tag = config.tag,
           .shim = config.shim,
           .dmips_per_core = config.dmips_per_core,
           .image_dir = config.image_dir,
@@ -143,6 +144,7 @@ std::function<Link(link::AgentEndListener)> link_opener(const Config& config,
 
 network::Config network_config(const Config& config) {
   return {.node = config.node,
+          .tag = config.tag,
           .state_dir = config.state_dir,
           .address = config.network_address,
           .server = config.server.substr(0, config.server.rfind(':')),

@@ -36,6 +36,12 @@ class Alarms {
     queue_.emplace(*at, key);
   }
 
+  // At this time, or at an earlier one that is set already.
+  void set_earlier(const Key& key, Time at) {
+    const auto known = times_.find(key);
+    if (known == times_.end() || at < known->second) set(key, at);
+  }
+
   // Those whose time has come, in order of time; they are forgotten here.
   std::vector<Key> take_due(Time now) {
     std::vector<Key> due;

@@ -13,17 +13,20 @@ namespace {
 
 constexpr const char* kExamples =
     "Examples:\n"
-    "  berth apply -f app.yaml                    and wait until everything is in its final state\n"
+    "  berth apply -f app.yaml                    and wait until everything is proven to be well\n"
     "  berth apply -f examples/demo --no-wait     only hand it over\n"
     "  berth apply -f app.yaml --timeout 30s -o json | jq -r '.instances[] | .item + \" \" + "
     ".state'\n"
     "  berth plan -f app.yaml && berth apply -f app.yaml --if-revision 42\n"
     "                                             only if nothing has changed since the plan\n"
     "\n"
-    "Ctrl-C is safe: what was accepted goes on.\n"
-    "Exit codes: 0 everything is in place, 1 something failed, 2 something could not be placed,\n"
-    "3 invalid input (nothing was applied), 5 timeout, or a node that is away still has the\n"
-    "version before, 6 cannot reach the control plane, 130 interrupted.";
+    "Well is what has passed its health check, or, without one, has been active for minHealthy "
+    "(2s\n"
+    "unless its item says otherwise), or has done its work. Applied again unchanged it waits just\n"
+    "the same. Ctrl-C is safe: what was accepted goes on.\n"
+    "Exit codes: 0 everything is well, 1 something failed, 2 something could not be placed, or is\n"
+    "on a node that is away, 3 invalid input (nothing was applied), 5 timeout, 6 cannot reach the\n"
+    "control plane, 130 interrupted.";
 
 struct ApplyFlags {
   ConnectionFlags connection;

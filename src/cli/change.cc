@@ -11,6 +11,7 @@
 #include <ostream>
 #include <set>
 
+#include "cli/consequences.h"
 #include "cli/figures.h"
 #include "cli/flags.h"
 #include "cli/interruption.h"
@@ -57,9 +58,25 @@ class Progress {
 
   bool has_failed() const {
     for (const auto& [key, instance] : instances_) {
-      if (instance.state() == v1::FAILED && !refused_.contains(key)) return true;
+      if (instance.state() == v1::FAILED && !instance.away() && !refused_.contains(key))
+        return true;
     }
     return false;
+  }
+  std::vector<v1::Instance> away() const {
+    std::vector<v1::Instance> away;
+    for (const v1::Instance& row : rows()) {
+      if (row.away()) away.push_back(row);
+    }
+    return away;
+  }
+  // Neither well nor away. What stands still because its subject is absent is as it shall be.
+  std::vector<v1::Instance> late() const {
+    std::vector<v1::Instance> late;
+    for (const v1::Instance& row : rows()) {
+      if (!row.proven() && !row.away() && row.state() != v1::INACTIVE) late.push_back(row);
+    }
+    return late;
   }
   std::size_t refused() const { return refused_.size(); }
   std::size_t unrelieved() const {
@@ -193,6 +210,37 @@ Json incomplete_json(const std::vector<v1::Incomplete>& all) {
   return list;
 }
 
+std::string since_text(const v1::Instance& instance) {
+  return instance.since_ms() == 0 ? "" : "  since " + local_time(instance.since_ms());
+}
+
+// "  web/default/0  Activating(Pulling)  on n1  since ..."
+std::string late_line(const v1::Instance& instance, const Style& style) {
+  if (instance.state() == v1::INSTANCE_STATE_UNSPECIFIED) {
+    return fmt::format("  {}  nothing is known of it yet\n", printable(name_of(instance)));
+  }
+  std::string line = instance_line(instance, style);
+  line.pop_back();
+  const bool is_up = instance.state() == v1::ACTIVE && !instance.has_moving_to();
+  return fmt::format("  {}{}{}\n", line, since_text(instance),
+                     is_up ? ", and has yet to show that it stays up" : "");
+}
+
+// Whoever waits knows then whom for.
+void print_late(const Progress& progress, Console& console) {
+  const std::vector<v1::Instance> late = progress.late();
+  console.err << "Not everything was proven to be well in time; what was accepted goes on";
+  console.err << (late.empty() ? ".\n" : ":\n");
+  for (const v1::Instance& instance : late) console.err << late_line(instance, console.err_style);
+}
+
+void print_away(const std::vector<v1::Instance>& away, Console& console) {
+  if (away.empty()) return;
+  console.err << fmt::format("{} on nodes that are away, and not waited for:\n",
+                             counted(away.size(), "instance"));
+  for (const v1::Instance& instance : away) console.err << late_line(instance, console.err_style);
+}
+
 // "3 of 6 of web run version 2; 3 wait for node r3, which is away".
 void print_incomplete(const Progress& progress, Console& console) {
   for (const v1::Incomplete& one : progress.incomplete()) {
@@ -211,7 +259,10 @@ void print_incomplete(const Progress& progress, Console& console) {
 class Display {
  public:
   Display(const ChangeFlags& flags, Console& console)
-      : console_(console), canvas_(console.out), silent_(!is_for_people(flags)) {}
+      : console_(console),
+        canvas_(console.out),
+        silent_(!is_for_people(flags)),
+        detail_(flags.output == "wide" ? Detail::Wide : Detail::Short) {}
 
   void changed(const v1::ApplyEvent& event, const Progress& progress) {
     if (event.has_accepted()) show_answer(event.accepted(), progress);
@@ -243,7 +294,8 @@ class Display {
           counted(others, "instance"));
     }
     if (silent_) return;
-    console_.out << fmt::format("Accepted as revision {}.\n", accepted.revision());
+    console_.out << fmt::format("Accepted as revision {}.\n", accepted.revision())
+                 << consequences_text(accepted.consequences(), detail_, console_.out_style);
     for (const v1::Relief& relief : accepted.relief()) console_.out << relief_line(relief);
     if (console_.live) return;
     for (const v1::Instance& row : progress.rows()) {
@@ -261,6 +313,7 @@ class Display {
   Console& console_;
   Canvas canvas_;
   bool silent_;
+  Detail detail_;
   std::uint64_t tick_ = 0;
 };
 
@@ -277,13 +330,16 @@ void print_end(const ChangeFlags& flags, const Progress& progress, Console& cons
                       {"incomplete", incomplete_json(progress.incomplete())},
                       {"supersededBy", progress.superseded_by()},
                       {"instances", list},
+                      {"consequences", json_of(progress.answer().consequences())},
                       {"relief", relief_json(progress.answer())}};
     console.out << (flags.output == "json" ? json_text(answer) : yaml_text(answer));
   } else if (flags.output == "name") {
     for (const v1::Instance& row : rows) console.out << "instance/" << name_of(row) << '\n';
   } else if (flags.no_wait) {
     console.out << fmt::format("Accepted as revision {}: {}\n", progress.answer().revision(),
-                               counted(rows.size(), "instance"));
+                               counted(rows.size(), "instance"))
+                << consequences_text(progress.answer().consequences(), Detail::Short,
+                                     console.out_style);
     for (const v1::Relief& relief : progress.answer().relief()) console.out << relief_line(relief);
     for (const v1::Instance& row : rows) {
       if (row.state() == v1::FAILED) console.out << "  " << instance_line(row, console.out_style);
@@ -325,14 +381,16 @@ ExitCode exit_code_of(const Progress& progress, Console& console) {
     return ExitCode::NotEverythingPlaced;
   }
   if (progress.timed_out()) {
-    console.err << "Not everything came to rest in time; it goes on. berth get instances shows how "
-                   "far it is.\n";
+    print_late(progress, console);
     return ExitCode::Timeout;
   }
+  const std::vector<v1::Instance> away = progress.away();
   print_rolled_back(progress, console);
   print_incomplete(progress, console);
+  print_away(away, console);
   if (!progress.rolled_back().empty() || progress.has_failed()) return ExitCode::OtherError;
-  return progress.incomplete().empty() ? ExitCode::Done : ExitCode::Timeout;
+  const bool is_everything_there = progress.incomplete().empty() && away.empty();
+  return is_everything_there ? ExitCode::Done : ExitCode::NotEverythingPlaced;
 }
 
 }  // namespace
@@ -367,7 +425,7 @@ Result<ExitCode> run_change(const client::Client& client, const client::Request&
   if (!ended && !progress.accepted()) return ended.error();
   if (late) {
     print_end(flags, progress, console);
-    console.err << "Not everything came to rest in time; what was accepted goes on.\n";
+    print_late(progress, console);
     return ExitCode::Timeout;
   }
   if (!progress.finished() && !flags.no_wait) {

@@ -31,8 +31,16 @@ std::string lower(std::string_view text) {
   return out;
 }
 
+// Active is what has shown that it is.
 bool is_in_state(const v1::Instance& instance, const std::string& value) {
-  return same_word(v1::InstanceState_Name(instance.state()), value) && !instance.unverified();
+  const bool is_so = same_word(v1::InstanceState_Name(instance.state()), value);
+  return is_so && !instance.unverified() && (instance.state() != v1::ACTIVE || instance.proven());
+}
+
+// A deployment is as it shall be also where something has done its work.
+bool is_well(const v1::Instance& instance, const std::string& value) {
+  const bool is_done = instance.state() == v1::INACTIVE && instance.proven();
+  return is_in_state(instance, value) || (value == "active" && is_done);
 }
 
 const v1::Instance* instance_named(const Mirror& mirror, const std::string& name) {
@@ -54,7 +62,8 @@ bool holds_for(const v1::Node* node, const std::string& value) {
   if (node == nullptr) return false;
   if (value == "cordoned") return node->cordoned() || node->draining();
   if (value == "schedulable") {
-    return node->liveness() == "reachable" && !node->cordoned() && !node->draining();
+    return node->liveness() == "reachable" && !node->cordoned() && !node->draining() &&
+           node->store_problem().empty();
   }
   if (value == "empty") return node->services() == 0;
   if (value == "ready") return is_ready(*node);
@@ -82,11 +91,21 @@ bool holds_for(const Run& run, const Mirror& mirror, const std::string& value) {
   const auto instances = instances_of(run, mirror);
   if (value == "gone") return instances.empty();
   if (instances.size() < run.count.value_or(0)) return false;
-  return std::ranges::all_of(instances, [&](const auto* one) { return is_in_state(*one, value); });
+  return std::ranges::all_of(instances, [&](const auto* one) { return is_well(*one, value); });
+}
+
+// Only what somebody could wait for who does not want it to go.
+bool is_away(const v1::Instance& instance, const std::string& value) {
+  return instance.away() && value != "gone";
 }
 
 std::string state_of(const v1::Instance& instance) {
-  return name_of(instance) + " is " + state_text(instance);
+  std::string text = name_of(instance) + " is " + state_text(instance);
+  if (!instance.place().node().empty()) text += " on " + instance.place().node();
+  if (instance.since_ms() > 0) text += " since " + local_time(instance.since_ms());
+  if (instance.away()) return text + "; its node is away";
+  const bool is_watched = instance.state() == v1::ACTIVE && !instance.proven();
+  return is_watched ? text + ", and has yet to show that it stays so" : text;
 }
 
 }  // namespace
@@ -147,6 +166,22 @@ bool holds(const Condition& condition, const Mirror& mirror, const std::vector<R
   }
 }
 
+bool waits_only_for_nodes_that_are_away(const Condition& condition, const Mirror& mirror,
+                                        const std::vector<Run>& runs) {
+  if (condition.kind == Kind::Node) return false;
+  if (condition.kind == Kind::Instance) {
+    const v1::Instance* instance = instance_named(mirror, condition.name);
+    return instance != nullptr && is_away(*instance, condition.value);
+  }
+  return std::ranges::all_of(runs, [&](const Run& run) {
+    const auto instances = instances_of(run, mirror);
+    return instances.size() >= run.count.value_or(0) &&
+           std::ranges::all_of(instances, [&](const v1::Instance* one) {
+             return is_well(*one, condition.value) || is_away(*one, condition.value);
+           });
+  });
+}
+
 std::string state_instead(const Condition& condition, const Mirror& mirror,
                           const std::vector<Run>& runs) {
   if (condition.kind == Kind::Node) {
@@ -160,7 +195,7 @@ std::string state_instead(const Condition& condition, const Mirror& mirror,
   for (const Run& run : runs) {
     const auto instances = instances_of(run, mirror);
     for (const v1::Instance* instance : instances) {
-      if (!is_in_state(*instance, condition.value)) return state_of(*instance);
+      if (!is_well(*instance, condition.value)) return state_of(*instance);
     }
     if (instances.size() < run.count.value_or(0)) {
       return fmt::format("there are {} of {} instances of {}", instances.size(), *run.count,

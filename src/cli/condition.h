@@ -34,6 +34,10 @@ std::vector<Run> runs_of(const google::protobuf::Struct& deployment);
 // Whether it holds in what is known. `runs` are those of the deployment, if it is about one.
 bool holds(const Condition& condition, const Mirror& mirror, const std::vector<Run>& runs);
 
+// Of one that does not hold: whether all that is missing is on nodes that are away.
+bool waits_only_for_nodes_that_are_away(const Condition& condition, const Mirror& mirror,
+                                        const std::vector<Run>& runs);
+
 // What is the case instead: "web/default/0 is Activating"; for the message of a timeout.
 std::string state_instead(const Condition& condition, const Mirror& mirror,
                           const std::vector<Run>& runs);

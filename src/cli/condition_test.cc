@@ -11,6 +11,7 @@ v1::Instance an_instance(const std::string& item, std::uint32_t index, v1::Insta
   instance.mutable_key()->set_subject("default");
   instance.mutable_key()->set_index(index);
   instance.set_state(state);
+  instance.set_proven(state == v1::ACTIVE);
   return instance;
 }
 
@@ -48,6 +49,24 @@ TEST(Condition, OfAnInstanceNeedsItInThatState) {
   put(mirror, an_instance("web", 0, v1::ACTIVE));
   EXPECT_TRUE(holds("instance/web=active", mirror));
   EXPECT_FALSE(holds("instance/web/default/1=active", mirror));
+}
+
+TEST(Condition, IsNotSatisfiedByWhatHasNotShownThatItStaysUp) {
+  Mirror mirror;
+  v1::Instance instance = an_instance("web", 0, v1::ACTIVE);
+  instance.set_proven(false);
+  put(mirror, instance);
+  EXPECT_FALSE(holds("instance/web=active", mirror));
+}
+
+TEST(Condition, OfADeploymentHoldsAlsoForWhatHasDoneItsWork) {
+  Mirror mirror;
+  v1::Instance done = an_instance("web", 0, v1::INACTIVE);
+  done.set_proven(true);
+  put(mirror, done);
+  put(mirror, an_instance("web", 1, v1::ACTIVE));
+  EXPECT_TRUE(holds("deployment/base=active", mirror, kTwoOfWeb));
+  EXPECT_FALSE(holds("instance/web=active", mirror));
 }
 
 TEST(Condition, IsNotSatisfiedByWhatNobodyCanVouchFor) {

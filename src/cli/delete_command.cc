@@ -8,14 +8,17 @@
 #include <ostream>
 
 #include "cli/connection.h"
+#include "cli/consequences.h"
 #include "cli/flags.h"
 #include "cli/manifest_names.h"
 #include "cli/objects.h"
+#include "cli/planning.h"
 #include "cli/sources.h"
 #include "cli/table.h"
 #include "cli/verb.h"
 #include "cli/watching.h"
 #include "client/path.h"
+#include "placement/door.h"
 
 // `berth delete`: takes documents back.
 namespace berth::cli {
@@ -26,11 +29,12 @@ using Clock = std::chrono::steady_clock;
 constexpr const char* kExamples =
     "Examples:\n"
     "  berth delete deployment base         what only it asked for stops\n"
+    "  berth delete deployment base --dry-run         only shows what would stop, move or restart\n"
     "  berth delete item web@1.0.0\n"
     "  berth delete -f app.yaml             the documents of a file\n"
     "  berth delete instance web/default/3 --purge    a cached one, and its data\n"
     "\n"
-    "Asks nothing; prints what was deleted. berth plan shows before what would stop.\n"
+    "Asks nothing; prints what was deleted, and what stops, moves or restarts by that.\n"
     "Exit codes: 0 done, 3 invalid input, 4 no such thing, 6 cannot reach the control plane.";
 
 struct DeleteFlags {
@@ -38,6 +42,7 @@ struct DeleteFlags {
   std::vector<std::string> files;
   std::vector<std::string> words;  // kind, names
   bool purge = false;
+  bool dry_run = false;
   std::optional<Duration> timeout;
 };
 
@@ -124,9 +129,44 @@ Result<v1::Revision> delete_one(const client::Client& client, const Target& targ
   }
 }
 
+// What stays as it is says nothing.
+placement::Plan changes_in(placement::Plan plan) {
+  std::erase_if(plan.placements, [](const placement::Placement& placement) {
+    return placement.action == placement::Action::Keep;
+  });
+  return plan;
+}
+
+// What deleting all of them would do; nothing is done.
+Result<ExitCode> show(const std::vector<Target>& targets, const DeleteFlags& flags,
+                      Console& console) {
+  std::set<DocumentName> documents;
+  for (const Target& target : targets) {
+    console.out << fmt::format("{}/{} would be deleted{}\n", singular(target.kind),
+                               printable(target.name),
+                               target.kind == Kind::Instance ? ", with its data" : "");
+    if (target.kind == Kind::Instance) continue;
+    documents.emplace(std::string(document_kind(target.kind)), target.name);
+  }
+  const World world = TRY(load_world_without(documents, flags.connection, console));
+  const placement::Snapshot snapshot = snapshot_of(world);
+  const placement::Plan whole = placement::make_plan(snapshot, {});
+  const placement::Plan plan = changes_in(whole);
+  const Directory directory(snapshot);
+  const PlanView view{.plan = plan,
+                      .directory = directory,
+                      .detail = Detail::Short,
+                      .style = console.out_style,
+                      .crowded_out = placement::crowded_out(snapshot, whole)};
+  const std::string text = placements_section(view) + stops_section(view) + refused_section(view);
+  console.out << (text.empty() ? "Nothing would stop, move or restart.\n" : text);
+  return ExitCode::Done;
+}
+
 Result<ExitCode> run(const DeleteFlags& flags, Console& console) {
   const client::Client client = TRY(connect(flags.connection));
   const std::vector<Target> targets = TRY(targets_of(client, flags, console));
+  if (flags.dry_run) return show(targets, flags, console);
   Clock::time_point end;  // long ago
   ExitCode code = ExitCode::Done;
   for (const Target& target : targets) {
@@ -140,7 +180,8 @@ Result<ExitCode> run(const DeleteFlags& flags, Console& console) {
     if (!revision) return revision.error();
     if (target.kind == Kind::Deployment) end = Clock::now() + flags.timeout.value_or(60s);
     console.out << fmt::format("{}/{} deleted (revision {})\n", singular(target.kind),
-                               printable(target.name), revision->revision());
+                               printable(target.name), revision->revision())
+                << consequences_text(revision->consequences(), Detail::Short, console.out_style);
   }
   return code;
 }
@@ -155,6 +196,9 @@ Command declare(CLI::App& verb) {
       ->envname("BERTH_FILE");
   verb.add_flag("--purge", flags->purge, "Erase a cached instance and its data for good")
       ->envname("BERTH_PURGE");
+  verb.add_flag("--dry-run", flags->dry_run,
+                "Delete nothing; show what would stop, move or restart")
+      ->envname("BERTH_DRY_RUN");
   add_duration(verb, "--timeout", flags->timeout,
                "How long an item may wait for its instances to stop; left out: one minute")
       ->envname("BERTH_TIMEOUT");

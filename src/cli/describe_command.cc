@@ -173,6 +173,10 @@ Result<std::string> describe_node(const client::Client& client, const std::strin
   facts.add("Node", node.name(), Tone::Strong);
   facts.add("Type", node.type());
   facts.add("State", state_text(node), tone_of(node));
+  if (!node.store_problem().empty()) {
+    facts.add("Store", "cannot be written, nothing new is begun here: " + node.store_problem(),
+              Tone::Warning);
+  }
   facts.add("Labels", fmt::format("{}", fmt::join(node.labels(), ", ")));
   facts.add("Priority", std::to_string(node.priority()));
   facts.add("Capacity", usage_text(node.capacity()));

@@ -24,6 +24,11 @@ const model::Item* Directory::item(const model::ItemId& id, const std::string& v
   return found_in(snapshot_.items, {id, version});
 }
 
+const model::Item* Directory::running_item(const model::InstanceKey& key) const {
+  const auto present = snapshot_.present.find(key);
+  return present == snapshot_.present.end() ? nullptr : item(key.item, present->second.version);
+}
+
 const placement::NodeView* Directory::node(const model::NodeId& id) const {
   return found_in(nodes_, id);
 }

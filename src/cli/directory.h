@@ -16,6 +16,8 @@ class Directory {
   explicit Directory(const placement::Snapshot& snapshot);
 
   const model::Item* item(const model::ItemId& id, const std::string& version) const;
+  // Of the version that runs of the instance now.
+  const model::Item* running_item(const model::InstanceKey& key) const;
   const placement::NodeView* node(const model::NodeId& id) const;
   const model::RunRequest* run_request(const model::InstanceKey& key) const;
 

@@ -34,8 +34,11 @@ constexpr const char* kExamples =
     "  berth uncordon n1                     ends the drain\n"
     "\n"
     "Ctrl-C is safe: the drain goes on.\n"
-    "Exit codes: 0 the node is empty, 1 it is empty, but not everything is active elsewhere,\n"
-    "4 no such node, 5 timeout, 6 cannot reach the control plane, 130 interrupted.";
+    "Exit codes: 0 the node is empty, and what was on it is well elsewhere, 1 it is empty, but "
+    "not\n"
+    "everything is well elsewhere, 4 no such node, 5 timeout, 6 cannot reach the control plane, "
+    "130\n"
+    "interrupted.";
 
 struct DrainFlags {
   ConnectionFlags connection;
@@ -92,7 +95,7 @@ class Drain {
   // What had to stop first may still be coming up elsewhere.
   bool is_done() const {
     return is_empty() && std::ranges::none_of(not_up_elsewhere(), [](const v1::Instance& one) {
-             return one.state() == v1::ACTIVATING;
+             return one.state() != v1::FAILED && !one.away();
            });
   }
 
@@ -115,13 +118,17 @@ class Drain {
     for (const model::InstanceKey& key : were_up_) {
       const auto instance = mirror_.instances.find(key);
       if (instance == mirror_.instances.end()) continue;
-      if (!is_up(instance->second)) down.push_back(instance->second);
+      if (!is_well(instance->second)) down.push_back(instance->second);
     }
     return down;
   }
 
   static bool is_up(const v1::Instance& instance) {
     return instance.state() == v1::ACTIVE || instance.state() == v1::PAUSED;
+  }
+
+  static bool is_well(const v1::Instance& instance) {
+    return instance.proven() || instance.state() == v1::INACTIVE;
   }
 
   void remember_who_is_up() {

@@ -58,6 +58,7 @@ struct Asked {
 // What was found, of one kind.
 struct Found {
   std::uint64_t revision = 0;
+  std::string held;  // why the control plane decides nothing
   std::vector<v1::Instance> instances;
   std::vector<v1::Node> nodes;
   std::vector<v1::Event> events;
@@ -105,6 +106,7 @@ Result<void> find_instances(const client::Client& client, const Asked& asked, Fo
 Result<void> find_nodes(const client::Client& client, const Asked& asked, Found& found) {
   const v1::Nodes all = TRY(list_nodes(client));
   found.revision = all.revision();
+  found.held = all.held();
   for (const std::string& name : asked.names) TRY(pick_node(all, name));
   for (const v1::Node& node : all.nodes()) {
     if (is_wanted(node, asked)) found.nodes.push_back(node);
@@ -191,7 +193,9 @@ std::string render(const Found& found, const Asked& asked, const Style& style) {
   const std::string& output = asked.flags.output;
   const std::string list_name(plural(asked.kind));
   if (output == "json") {
-    return json_text({{list_name, list_of(found)}, {"revision", found.revision}});
+    Json all{{list_name, list_of(found)}, {"revision", found.revision}};
+    if (!found.held.empty()) all["held"] = found.held;
+    return json_text(all);
   }
   if (output == "yaml") return yaml_of(found, asked.kind);
   if (output == "name") return names_of(found, asked.kind);
@@ -293,6 +297,10 @@ Result<ExitCode> run(const GetFlags& flags, Console& console) {
   Found found;
   TRY(find(client, asked, found));
   console.out << render(found, asked, console.out_style);
+  if (!found.held.empty()) {
+    console.err << "The control plane is held, it starts and stops nothing: " << found.held
+                << ".\nSee `berth store --help` for the ways out.\n";
+  }
   return ExitCode::Done;
 }
 

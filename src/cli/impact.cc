@@ -18,13 +18,9 @@ bool has_only_one(const placement::NodeView& node, const std::string& resource) 
   });
 }
 
-bool wants(const std::optional<Bytes>& quota, const std::optional<Bytes>& request) {
-  return quota.value_or(Bytes{}) > Bytes{} || request.value_or(Bytes{}) > Bytes{};
-}
-
 // Two running copies would share what only one may have.
 bool holds_something_exclusive(const model::Item& item, const placement::NodeView& node) {
-  if (node.info->partitions.unit_wide && wants(item.quotas.state, item.request.state)) return true;
+  if (node.info->partitions.unit_wide && model::keeps_state(item)) return true;
   if (item.skip_resource_limits) return false;  // such an item takes no shared resource
   return std::ranges::any_of(item.shared_resources, [&](const std::string& resource) {
     return has_only_one(node, resource);
@@ -33,16 +29,20 @@ bool holds_something_exclusive(const model::Item& item, const placement::NodeVie
 
 }  // namespace
 
-Downtime downtime_of(const placement::Placement& placement, const Directory& directory) {
+Downtime downtime_of(const placement::Placement& placement, const PlanView& view) {
+  const Directory& directory = view.directory;
   const bool restarts = placement.action == Action::Update || placement.action == Action::Restart;
   if (restarts && !placement.from) return Downtime::Restarts;
   if (!placement.from) return Downtime::None;
   const placement::NodeView* from = directory.node(placement.from->node);
   if (from == nullptr || !is_up(*from)) return Downtime::DownNow;
-  const model::Item* item = directory.item(placement.key.item, placement.version);
+  const model::Item* item = directory.running_item(placement.key);
+  if (item == nullptr) item = directory.item(placement.key.item, placement.version);
   if (item == nullptr) return Downtime::None;
   const bool stops_first =
-      item->move == model::MovePolicy::StopFirst || holds_something_exclusive(*item, *from);
+      item->move == model::MovePolicy::StopFirst || model::hands_state_over(*item) ||
+      from->evicting.contains(placement.from->runtime) || holds_something_exclusive(*item, *from) ||
+      view.crowded_out.contains(placement.key);
   return stops_first ? Downtime::StopsFirst : Downtime::None;
 }
 

@@ -2,8 +2,7 @@
 
 #include <string>
 
-#include "cli/directory.h"
-#include "placement/plan.h"
+#include "cli/plan_table.h"
 
 // What carrying out a placement does to those who use the instance now.
 namespace berth::cli {
@@ -15,7 +14,7 @@ enum class Downtime {
   DownNow,     // its node does not run it any more; the plan brings it back
 };
 
-Downtime downtime_of(const placement::Placement& placement, const Directory& directory);
+Downtime downtime_of(const placement::Placement& placement, const PlanView& view);
 
 // For people: "none", "stops first", ...; empty for what does not move or change.
 std::string downtime_text(const placement::Placement& placement, Downtime downtime);

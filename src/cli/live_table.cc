@@ -25,7 +25,9 @@ std::string_view spinner(const LiveView& view) {
 
 std::string_view mark_of(const v1::Instance& row, const LiveView& view) {
   switch (row.state()) {
-    case v1::ACTIVE: return view.style.unicode ? "✓" : "*";
+    case v1::ACTIVE:
+      if (!row.proven() && !row.away()) return spinner(view);
+      return view.style.unicode ? "✓" : "*";
     case v1::FAILED: return view.style.unicode ? "✗" : "!";
     case v1::INACTIVE: return view.style.unicode ? "·" : ".";
     case v1::PAUSED: return "=";
@@ -38,7 +40,7 @@ std::vector<const v1::Instance*> rows_that_matter(const LiveView& view, std::siz
   const bool all = view.rows.size() <= most;
   for (const v1::Instance& row : view.rows) {
     const bool is_up = row.state() == v1::ACTIVE || row.state() == v1::PAUSED;
-    if (all || !is_up) rows.push_back(&row);
+    if (all || !is_up || !row.proven()) rows.push_back(&row);
   }
   // What failed must not be pushed out by what is on its way.
   if (!all) {

@@ -13,6 +13,7 @@ v1::Instance an_instance(const std::string& item, v1::InstanceState state) {
   instance.mutable_key()->set_subject("s");
   instance.set_version("1.0");
   instance.set_state(state);
+  instance.set_proven(state == v1::ACTIVE);
   if (state == v1::FAILED) {
     instance.mutable_problem()->set_reason("ExitedEarly");
     instance.mutable_problem()->set_message("exit code 3");
@@ -43,6 +44,13 @@ TEST(LiveTable, TurnsTheSpinnerWithTheTick) {
   EXPECT_EQ(frame(0), frame(10));
   EXPECT_NE(frame(3).find("⠸  broker"), std::string::npos);
   EXPECT_NE(frame(3).find("✓  app"), std::string::npos);
+}
+
+TEST(LiveTable, TurnsTheSpinnerUntilWhatIsActiveIsProven) {
+  std::vector<v1::Instance> rows{an_instance("app", v1::ACTIVE)};
+  rows[0].set_proven(false);
+  const std::string frame = live_table({.rows = rows, .size = {24, 80}, .tick = 1, .style = {}});
+  EXPECT_NE(frame.find("/  app/s/0   1.0      Active"), std::string::npos) << frame;
 }
 
 TEST(LiveTable, ShowsOnlyWhatIsNotActiveWhenThereIsMoreThanFits) {

@@ -37,9 +37,13 @@ std::vector<Group> one_each(const std::vector<Placement>& placements) {
 }
 
 // In the order of their first members.
-std::vector<Group> grouped(const std::vector<Placement>& placements) {
+std::vector<Group> grouped(const std::vector<Placement>& placements, const PlanView& view) {
   std::vector<Group> groups;
-  const auto less = [](const Placement* a, const Placement* b) { return alike(*a) < alike(*b); };
+  const auto is_crowded_out = [&](const Placement* p) { return view.crowded_out.contains(p->key); };
+  const auto less = [&](const Placement* a, const Placement* b) {
+    const bool crowded = is_crowded_out(a);
+    return crowded == is_crowded_out(b) ? alike(*a) < alike(*b) : crowded;
+  };
   std::map<const Placement*, std::size_t, decltype(less)> known(less);
   for (const Placement& placement : placements) {
     const auto [it, is_new] = known.emplace(&placement, groups.size());
@@ -107,7 +111,7 @@ std::string note_on(const Placement& placement) {
 
 std::vector<Cell> row_of(const Group& group, const PlanView& view) {
   const Placement& placement = *group.first;
-  const Downtime downtime = downtime_of(placement, view.directory);
+  const Downtime downtime = downtime_of(placement, view);
   const bool interrupts = downtime == Downtime::StopsFirst || downtime == Downtime::Restarts;
   std::vector<Cell> row{
       {std::string(model::to_string(placement.action)), tone_of(placement.action)},
@@ -151,7 +155,7 @@ Selection select(const PlanView& view) {
   if (view.detail == Detail::Wide || view.plan.placements.size() <= kReadableRows) {
     return {one_each(view.plan.placements), 0};
   }
-  Selection selection{grouped(view.plan.placements), 0};
+  Selection selection{grouped(view.plan.placements, view), 0};
   std::erase_if(selection.groups, [&](const Group& group) {
     if (group.first->action != Action::Keep) return false;
     selection.kept += group.indices.size();
@@ -188,7 +192,7 @@ std::string stops_section(const PlanView& view) {
   }
   const bool many = view.detail == Detail::Short && as_placements.size() > kReadableRows;
   Table table({{"INSTANCE"}, {"COUNT", Align::Right}, {"VERSION"}, {"NODE/RUNTIME"}});
-  for (const Group& group : many ? grouped(as_placements) : one_each(as_placements)) {
+  for (const Group& group : many ? grouped(as_placements, view) : one_each(as_placements)) {
     const model::InstanceKey& key = group.first->key;
     table.add({{fmt::format("{}/{}/{}", key.item.value(), key.subject.value(),
                             index_ranges(group.indices))},

@@ -11,6 +11,7 @@
 #include "cli/planning.h"
 #include "cli/verb.h"
 #include "codec/plan_json.h"
+#include "placement/door.h"
 
 // `berth plan`: what would happen, before anything does.
 namespace berth::cli {
@@ -20,17 +21,33 @@ constexpr const char* kExamples =
     "Examples:\n"
     "  berth plan -f app.yaml                what applying it would do to the cluster\n"
     "  berth plan --rebalance                what relieving overloaded nodes would do\n"
+    "  berth plan --drain n1                 what would leave it, and what is down meanwhile\n"
     "  berth plan --offline -f cluster.yaml -f items.yaml -f deployment.yaml\n"
     "  berth plan --offline -f examples/vehicle -o wide\n"
     "  cat *.yaml | berth plan --offline -f - -o json | jq .refused\n"
     "  berth plan --offline -f examples/vehicle --rebalance --full\n"
     "\n"
-    "Exit codes: 0 no change, 10 changes, 2 something is refused or not relieved, 3 invalid input.";
+    "Exit codes: 0 no change, 10 changes, 2 something is refused or not relieved, 3 invalid "
+    "input,\n"
+    "4 no such node.";
 
 struct PlanFlags {
   PlanningFlags planning;
+  std::vector<std::string> drained;
   std::string output = "table";
 };
+
+// The cluster as it would be when all of them were drained.
+Result<void> drain(const std::vector<std::string>& nodes, model::Manifest& documents) {
+  std::set<std::string> unknown(nodes.begin(), nodes.end());
+  for (model::Document& document : documents) {
+    auto* node = std::get_if<model::Node>(&document);
+    if (node == nullptr || unknown.erase(node->id.value()) == 0) continue;
+    node->cordoned = node->draining = true;
+  }
+  if (unknown.empty()) return {};
+  return not_found(fmt::format("there is no node {}", *unknown.begin()));
+}
 
 // Everything that the plan speaks of, once.
 std::string names_in(const placement::Plan& plan) {
@@ -68,7 +85,8 @@ std::string render(const Planned& planned, const Style& style) {
   return plan_table({.plan = plan,
                      .directory = Directory(snapshot),
                      .detail = output == "wide" ? Detail::Wide : Detail::Short,
-                     .style = style}) +
+                     .style = style,
+                     .crowded_out = placement::crowded_out(snapshot, plan)}) +
          (flags.planning.files.empty() ? "" : how_to_apply(plan, revision));
 }
 
@@ -84,7 +102,8 @@ ExitCode exit_code_of(const placement::Plan& plan) {
 
 Result<ExitCode> run(const PlanFlags& flags, Console& console) {
   const placement::Mode mode = TRY(mode_of(flags.planning));
-  const World world = TRY(load_world(flags.planning, console));
+  World world = TRY(load_world(flags.planning, console));
+  TRY(drain(flags.drained, world.documents));
   const placement::Snapshot snapshot = snapshot_of(world);
   const placement::Plan plan =
       placement::make_plan(snapshot, {.mode = mode, .explain = std::nullopt});
@@ -95,6 +114,10 @@ Result<ExitCode> run(const PlanFlags& flags, Console& console) {
 Command declare(CLI::App& verb) {
   const auto flags = std::make_shared<PlanFlags>();
   declare_planning_flags(verb, flags->planning, MoreFiles::Follow);
+  verb.add_option("--drain", flags->drained, "What draining this node would do; repeatable")
+      ->type_name("NODE")
+      ->envname("BERTH_DRAIN")
+      ->allow_extra_args(false);
   add_output_flag(verb, flags->output);
   verb.footer(kExamples);
   return [flags](Console& console) { return run(*flags, console); };

@@ -23,7 +23,7 @@ std::uint64_t restarts_of(const PlanView& view, Action action) {
   return static_cast<std::uint64_t>(
       std::ranges::count_if(view.plan.placements, [&](const placement::Placement& placement) {
         if (placement.action != action) return false;
-        const Downtime downtime = downtime_of(placement, view.directory);
+        const Downtime downtime = downtime_of(placement, view);
         return downtime == Downtime::StopsFirst || downtime == Downtime::Restarts;
       }));
 }

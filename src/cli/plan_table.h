@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -21,6 +22,7 @@ struct PlanView {
   const Directory& directory;
   Detail detail;
   Style style;
+  std::set<model::InstanceKey> crowded_out = {};  // see placement/door.h
 };
 
 std::string plan_table(const PlanView& view);

@@ -99,6 +99,15 @@ TEST_F(PlanTable, ForetellsThatAnExclusiveResourceStopsFirst) {
   EXPECT_THAT(render(), Not(HasSubstr("stops first")));
 }
 
+TEST_F(PlanTable, ForetellsThatWhatHandsItsStateOverStopsFirst) {
+  item_.quotas.state = Bytes{1 << 20};
+  plan_.placements = {a_move(0, "n1", "n2")};
+  EXPECT_THAT(render(), HasSubstr("stops first"));
+  EXPECT_THAT(render(), HasSubstr("1 move (1 restart expected)"));
+  item_.state_move = model::StateMove::LastCopy;
+  EXPECT_THAT(render(), Not(HasSubstr("stops first")));
+}
+
 TEST_F(PlanTable, KnowsThatALostNodeRunsNothing) {
   snapshot_.nodes[0].reachability = placement::Reachability::Lost;
   plan_.placements = {a_move(0, "n1", "n2")};

@@ -164,4 +164,31 @@ Result<World> load_world(const PlanningFlags& flags, Console& console) {
   return world;
 }
 
+Result<World> load_world_without(const std::set<DocumentName>& documents,
+                                 const ConnectionFlags& connection, Console& console) {
+  v1::Cluster cluster = TRY(fetch_cluster(connection));
+  World world;
+  world.revision = cluster.revision();
+  world.before = codec::parse_manifests(overlaid(cluster, {})).documents;
+  v1::Cluster rest = cluster;
+  rest.clear_documents();
+  std::set<DocumentName> missing = documents;
+  for (const google::protobuf::Struct& document : cluster.documents()) {
+    const DocumentName name{document.fields().at("kind").string_value(), document_id(document)};
+    if (documents.contains(name)) {
+      missing.erase(name);
+    } else {
+      *rest.add_documents() = document;
+    }
+  }
+  if (!missing.empty()) {
+    return not_found(
+        fmt::format("there is no {} {}", missing.begin()->kind, missing.begin()->name));
+  }
+  world.documents = TRY(accept_parsed(codec::parse_manifests(overlaid(rest, {})),
+                                      "it cannot be deleted now", console));
+  world.held = held_in(cluster);
+  return world;
+}
+
 }  // namespace berth::cli

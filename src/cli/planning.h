@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -10,6 +11,7 @@
 #include "base/result.h"
 #include "cli/connection.h"
 #include "cli/console.h"
+#include "cli/manifest_names.h"
 #include "codec/manifest.h"
 #include "model/manifest.h"
 #include "placement/held.h"
@@ -57,6 +59,10 @@ Error or_offline(Error error);
 // same kind and name replaces. Prints what is wrong with them to standard error, all at once; an
 // error says how much that was.
 Result<World> load_world(const PlanningFlags& flags, Console& console);
+
+// The documents of the control plane without these, which must be there.
+Result<World> load_world_without(const std::set<DocumentName>& documents,
+                                 const ConnectionFlags& connection, Console& console);
 
 // Prints what is wrong with a manifest to standard error; the error of one that cannot be used says
 // how much that is, and then `consequence`.

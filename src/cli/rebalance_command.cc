@@ -18,8 +18,9 @@ constexpr const char* kExamples =
     "\n"
     "One rebalance runs at a time; a later one waits for its turn. Ctrl-C is safe: what was\n"
     "accepted goes on.\n"
-    "Exit codes: 0 done, 1 something failed, 2 an overloaded node cannot be relieved, 5 timeout,\n"
-    "6 cannot reach the control plane, 130 interrupted.";
+    "Exit codes: 0 done, and all that has moved is well, 1 something failed, 2 an overloaded node\n"
+    "cannot be relieved, or something is on a node that is away, 5 timeout, 6 cannot reach the\n"
+    "control plane, 130 interrupted.";
 
 // Until it is its turn nothing is said.
 constexpr Duration kTurnComesWithin = 24h;

@@ -45,6 +45,7 @@ extern const Verb pause_verb;
 extern const Verb resume_verb;
 extern const Verb join_token_verb;
 extern const Verb login_verb;
+extern const Verb store_verb;
 extern const Verb schema_verb;
 extern const Verb completion_verb;
 extern const Verb version_verb;

@@ -294,12 +294,16 @@ std::string state_text(const v1::Node& node) {
   } else if (node.cordoned()) {
     text += ",Cordoned";
   }
+  if (!node.store_problem().empty()) text += ",ReadOnly";
   return text;
 }
 
 Tone tone_of(const v1::Node& node) {
   if (node.liveness() == "lost" || node.state() == "error") return Tone::Bad;
-  if (node.liveness() != "reachable" || node.cordoned() || node.draining()) return Tone::Warning;
+  if (node.liveness() != "reachable" || node.cordoned() || node.draining() ||
+      !node.store_problem().empty()) {
+    return Tone::Warning;
+  }
   return Tone::Good;
 }
 
@@ -423,31 +427,35 @@ Table documents_table(Kind kind, const std::vector<const Struct*>& documents, De
 }
 
 Json json_of(const v1::Instance& instance) {
-  Json json{{"item", instance.key().item()},
-            {"subject", instance.key().subject()},
-            {"index", instance.key().index()},
-            {"version", instance.version()},
-            {"type", instance.type()},
-            {"state", major_of(instance.state())},
-            {"reason", instance.problem().reason()},
-            {"message", instance.problem().message()},
-            {"node", instance.place().node()},
-            {"runtime", instance.place().runtime()},
-            {"movingTo", instance.moving_to().node()},
-            {"unverified", instance.unverified()},
-            {"restarts", instance.restarts()},
-            {"exitCode", nullptr},
-            {"priority", instance.priority()},
-            {"uid", instance.uid()},
-            {"gid", instance.gid()},
-            {"address", instance.address()},
-            {"names", std::vector<std::string>(instance.names().begin(), instance.names().end())},
-            {"usage", json_of(instance.usage())},
-            {"storage", instance.footprint().storage()},
-            {"stateSize", instance.footprint().state()},
-            {"stateGeneration", instance.state_generation()},
-            {"traffic", json_of(instance.footprint().traffic())},
-            {"toBePaused", instance.to_be_paused()}};
+  Json json{
+      {"item", instance.key().item()},
+      {"subject", instance.key().subject()},
+      {"index", instance.key().index()},
+      {"version", instance.version()},
+      {"type", instance.type()},
+      {"state", major_of(instance.state())},
+      {"reason", instance.problem().reason()},
+      {"message", instance.problem().message()},
+      {"node", instance.place().node()},
+      {"runtime", instance.place().runtime()},
+      {"movingTo", instance.moving_to().node()},
+      {"unverified", instance.unverified()},
+      {"proven", instance.proven()},
+      {"away", instance.away()},
+      {"since", instance.since_ms() == 0 ? Json(nullptr) : Json(utc_time(instance.since_ms()))},
+      {"restarts", instance.restarts()},
+      {"exitCode", nullptr},
+      {"priority", instance.priority()},
+      {"uid", instance.uid()},
+      {"gid", instance.gid()},
+      {"address", instance.address()},
+      {"names", std::vector<std::string>(instance.names().begin(), instance.names().end())},
+      {"usage", json_of(instance.usage())},
+      {"storage", instance.footprint().storage()},
+      {"stateSize", instance.footprint().state()},
+      {"stateGeneration", instance.state_generation()},
+      {"traffic", json_of(instance.footprint().traffic())},
+      {"toBePaused", instance.to_be_paused()}};
   if (instance.has_exit_code()) json["exitCode"] = instance.exit_code();
   if (instance.gone()) json["gone"] = true;
   if (instance.cached()) json["keptForMs"] = instance.kept_for_ms();
@@ -473,7 +481,8 @@ Json json_of(const v1::Node& node) {
             {"runtimes", Json::array()},
             {"traffic", json_of(node.traffic())},
             {"partitions", Json::array()},
-            {"remarks", Json::array()}};
+            {"remarks", Json::array()},
+            {"storeProblem", node.store_problem()}};
   if (node.measured()) json["used"] = json_of(node.used());
   if (node.has_cpu_load()) json["cpuLoad"] = json_of(node.cpu_load());
   if (node.has_ram_load()) json["ramLoad"] = json_of(node.ram_load());

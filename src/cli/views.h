@@ -16,13 +16,14 @@
 // that jq needs no guards; figures are numbers. They are part of the contract with scripts:
 //
 //   instance  item subject index version type state reason message node runtime movingTo unverified
-//   restarts
+//             proven away since (null: not known) restarts
 //             exitCode (null: has not ended) priority uid gid usage{cpu,ram}
 //   node      node type state liveness silentForMs cordoned draining capacity{cpu,ram}
 //             reserved{cpu,ram} used{cpu,ram} (null: not measured) labels priority instances
 //             ready (True, False, Unknown) conditions[{type,status,reason,message,lastTransition,
 //             lastHeartbeat}] runtimes[{name,type,kind,ready,graced,primary,reason,message,
 //             notReadySince (null: it is ready),graceMs,evicting}]
+//             storeProblem (empty: its agent can write)
 //   event     number time kind about text
 //   documents as in manifests
 namespace berth::cli {

@@ -29,9 +29,14 @@ constexpr const char* kExamples =
     "States of instances and deployments: active, activating, inactive, failed, paused, gone; of\n"
     "nodes: ready, notready, reachable, unreachable, lost, unknown, cordoned, schedulable, empty,\n"
     "gone.\n"
-    "What is not there yet is waited for, too; only a deployment must be there.\n"
-    "Exit codes: 0 it is so, 3 invalid input, 4 no such deployment, 5 timeout, 6 cannot reach the\n"
-    "control plane.";
+    "Active is what has passed its health check, or has been active for minHealthy; a deployment\n"
+    "also if its instances have done their work. What is not there yet is waited for, too; only a\n"
+    "deployment must be there. What is on a node that is away is not waited for: to do so, wait "
+    "for\n"
+    "the node as well.\n"
+    "Exit codes: 0 it is so, 2 all that is missing is on nodes that are away, 3 invalid input, 4 "
+    "no\n"
+    "such deployment, 5 timeout, 6 cannot reach the control plane.";
 
 struct WaitFlags {
   ConnectionFlags connection;
@@ -63,21 +68,27 @@ Result<ExitCode> run(const WaitFlags& flags, Console& console) {
   const auto end = flags.timeout ? Clock::now() + *flags.timeout : Clock::time_point::max();
   Mirror mirror;
   const auto is_so = [&](const Awaited& one) { return holds(one.condition, mirror, one.runs); };
+  const auto is_so_or_away = [&](const Awaited& one) {
+    return is_so(one) || waits_only_for_nodes_that_are_away(one.condition, mirror, one.runs);
+  };
   bool done = false;
+  bool away = false;
   const auto on_event = [&](const v1::WatchEvent&) {
     done = mirror.synced && std::ranges::all_of(all, is_so);
-    return !done;
+    away = !done && mirror.synced && std::ranges::all_of(all, is_so_or_away);
+    return !done && !away;
   };
   TRY(watch(client, mirror, {.on_event = on_event, .tick = [&] { return Clock::now() < end; }}));
   for (const Awaited& one : all) {
     if (done) {
       console.out << fmt::format("{} holds\n", printable(to_string(one.condition)));
     } else if (!is_so(one)) {
-      console.err << fmt::format("{} does not hold in time: {}\n",
-                                 printable(to_string(one.condition)),
+      console.err << fmt::format("{} does not hold{}: {}\n", printable(to_string(one.condition)),
+                                 away ? "" : " in time",
                                  printable(state_instead(one.condition, mirror, one.runs)));
     }
   }
+  if (away) return ExitCode::NotEverythingPlaced;
   return done ? ExitCode::Done : ExitCode::Timeout;
 }
 

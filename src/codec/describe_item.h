@@ -132,8 +132,8 @@ void describe(V& v, T& thresholds) {
 template <class V, Is<model::Item> T>
 void describe(V& v, T& item) {
   auto& [id, type, version, owner, runtimes, images, args, env, quotas, request,
-         skip_resource_limits, shared_resources, balancing, move, tolerates, ports,
-         allowed_connections, hosts, health, restart, alerts] = item;
+         skip_resource_limits, shared_resources, balancing, move, state_move, tolerates, ports,
+         allowed_connections, hosts, health, min_healthy, restart, alerts] = item;
   v.field("type", type, "what it is");
   v.required("version", version, "several versions of an item are several documents", Version{});
   v.field("owner", owner, "the provider; instances of one owner share a network");
@@ -150,12 +150,17 @@ void describe(V& v, T& item) {
           Each{Label{}});
   v.field("balancing", balancing, "disabled: pinned while rebalancing");
   v.field("move", move, "how an instance changes its place");
+  v.field("stateMove", state_move,
+          "handOver: one with a state quota stops first, and loses nothing when it moves");
   v.field("tolerates", tolerates, "conditions under which it may be placed all the same");
   v.field("ports", ports, "exposed ports, such as 8080/tcp", Unique{});
   v.field("allowedConnections", allowed_connections,
           "what it may reach of other owners, such as broker/1883/tcp");
   v.field("hosts", hosts, "further host names", Unique{}, Each{Name{}});
   v.field("health", health, "how to find out whether it works");
+  v.field("minHealthy", min_healthy,
+          "without a health check: how long it must be active before it counts as well; left out: "
+          "2s, or what the control plane's minHealthy says");
   v.field("restart", restart, "what happens when it ends");
   v.field("alerts", alerts, "usage, in percent of its quota, that is reported");
 }

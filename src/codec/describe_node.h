@@ -151,7 +151,8 @@ void describe(V& v, T& runtime) {
 
 template <class V, Is<model::NodeInfo> T>
 void describe(V& v, T& info) {
-  auto& [type, state, address, capacity, partitions, shared_resources, runtimes, remarks] = info;
+  auto& [type, state, address, capacity, partitions, shared_resources, runtimes, remarks,
+         store_problem] = info;
   v.field("type", type, "type of the node, for node configs", Label{});
   v.field("state", state, "whether the node is in use");
   v.field("address", address,
@@ -161,6 +162,8 @@ void describe(V& v, T& info) {
   v.field("sharedResources", shared_resources, "named resources that it offers");
   v.field("runtimes", runtimes, "what can run instances on it");
   v.field("remarks", remarks, "what people should know of it");
+  v.field("storeProblem", store_problem,
+          "why its agent cannot write: what runs goes on, and nothing new is placed there");
 }
 
 template <class V, Is<model::RunningInstance> T>

@@ -25,8 +25,16 @@ void describe(V& v, T& entry) {
 
 template <class V, Is<model::EnvOverride> T>
 void describe(V& v, T& override) {
-  auto& [name, entries] = override;
+  auto& [name, entries, counted_from] = override;
   v.required("entries", entries, "later ones win; the list replaces the one that was there");
+}
+
+// A stored list knows from when its times count; nobody writes that into a manifest.
+template <class V, Is<model::EnvOverride> T>
+void describe_value(V& v, T& override) {
+  v.required("name", override.name, "metadata.name of the document", Name{});
+  describe(v, override);
+  v.field("countedFrom", override.counted_from);
 }
 
 template <class V, Is<model::Subject> T>

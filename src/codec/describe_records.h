@@ -24,11 +24,13 @@ void describe(V& v, T& place) {
 
 template <class V, Is<model::Leaving> T>
 void describe(V& v, T& leaving) {
-  auto& [place, version, image, stop_first] = leaving;
+  auto& [place, version, image, stop_first, hand_over, empty] = leaving;
   v.required("place", place);
   v.required("version", version);
   v.field("image", image);
   v.field("stopFirst", stop_first);
+  v.field("handOver", hand_over);
+  v.field("empty", empty);
 }
 
 template <class V, Is<model::InstanceRecord> T>
@@ -203,16 +205,6 @@ void describe(V& v, T& record) {
   v.field("isBehind", is_behind);
 }
 
-template <class V, Is<model::CounterRecord> T>
-void describe(V& v, T& record) {
-  auto& [epoch, revision, next_uid, next_gid, next_freed] = record;
-  v.required("epoch", epoch);
-  v.required("revision", revision);
-  v.required("nextUid", next_uid);
-  v.required("nextGid", next_gid);
-  v.required("nextFreed", next_freed);
-}
-
 template <class V, Is<model::CommandNumber> T>
 void describe(V& v, T& command) {
   auto& [epoch, number] = command;
@@ -220,9 +212,37 @@ void describe(V& v, T& command) {
   v.required("number", number);
 }
 
+template <class V, Is<model::Receipt> T>
+void describe(V& v, T& receipt) {
+  auto& [cluster, number, seal] = receipt;
+  v.required("cluster", cluster);
+  v.required("number", number);
+  v.required("seal", seal);
+}
+
+template <class V, Is<model::Hold> T>
+void describe(V& v, T& hold) {
+  auto& [reason, shown, node] = hold;
+  v.required("reason", reason);
+  v.required("shown", shown);
+  v.field("node", node);
+}
+
+template <class V, Is<model::CounterRecord> T>
+void describe(V& v, T& record) {
+  auto& [epoch, revision, next_uid, next_gid, next_freed, cluster, hold] = record;
+  v.required("epoch", epoch);
+  v.required("revision", revision);
+  v.required("nextUid", next_uid);
+  v.required("nextGid", next_gid);
+  v.required("nextFreed", next_freed);
+  v.field("cluster", cluster);
+  v.field("hold", hold);
+}
+
 template <class V, Is<model::InstanceSpec> T>
 void describe(V& v, T& spec) {
-  auto& [key, item, image, runtime, priority, uid, gid, network, paused] = spec;
+  auto& [key, item, image, runtime, priority, uid, gid, network, paused, prepare_only] = spec;
   v.required("key", key);
   v.required("item", item);
   v.field("image", image);
@@ -232,6 +252,7 @@ void describe(V& v, T& spec) {
   v.required("gid", gid);
   v.field("network", network);
   v.field("paused", paused);
+  v.field("prepareOnly", prepare_only);
 }
 
 template <class V, Is<model::Successor> T>

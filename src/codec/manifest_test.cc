@@ -70,6 +70,7 @@ TEST(Manifest, OfTheExampleSaysWhatItMeansForItems) {
               ElementsAre(model::AllowedConnection{model::ItemId("broker"), {1883}}));
   EXPECT_THAT(item.hosts, ElementsAre("sampler.local"));
   EXPECT_EQ(item.health, (model::HealthCheck{model::HttpCheck{8080, "/healthz"}, 5s, 3}));
+  EXPECT_EQ(item.min_healthy, 500ms);
   EXPECT_EQ(item.restart, (model::RestartPolicy{model::RestartMode::Always, 1s, 60s}));
   EXPECT_EQ(item.alerts.cpu, (model::ThresholdRule{50, 90, 10s}));
   EXPECT_EQ(item.alerts.ram, std::nullopt);
@@ -217,7 +218,9 @@ void make_valid(model::Node& node) {
     node.running[i].key.index = static_cast<std::uint32_t>(i);
   }
 }
-void make_valid(model::EnvOverride&) {}
+void make_valid(model::EnvOverride& list) {
+  list.counted_from.reset();
+}  // only stored ones have it
 void make_valid(model::Subject&) {}
 
 template <class D>

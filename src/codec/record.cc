@@ -88,7 +88,9 @@ BERTH_RECORD(RolloutRecord)
 BERTH_RECORD(NodeNetwork)
 BERTH_RECORD(CounterRecord)
 BERTH_RECORD(WantedRecord)
+BERTH_RECORD(InstanceSpec)
 BERTH_RECORD(CommandNumber)
+BERTH_RECORD(Receipt)
 BERTH_RECORD(InstanceKey)
 
 #undef BERTH_RECORD

@@ -126,7 +126,8 @@ TEST(Records, KeepEveryField) {
                                                    3}};
   EXPECT_EQ(decode_record<model::DecisionRecord>(encode_record(decision)).value(), decision);
 
-  const model::CounterRecord counters{2, 3, 4, 5, 6};
+  const model::CounterRecord counters{
+      2, 3, 4, 5, 6, "c1", model::Hold{model::HoldReason::StoreBehind, {1, 2}, model::NodeId("n")}};
   EXPECT_EQ(decode_record<model::CounterRecord>(encode_record(counters)).value(), counters);
 
   model::NodeRecord node{.id = model::NodeId("n"), .info = {}, .cordoned = true};

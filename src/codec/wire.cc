@@ -61,6 +61,13 @@ v1::InstanceSpec to_wire(const model::InstanceSpec& spec) {
   return out;
 }
 
+v1::ToldOrders to_wire(const model::ToldOrders& told) {
+  v1::ToldOrders out;
+  for (const auto& spec : told.run) *out.add_run() = to_wire(spec);
+  if (told.network) write_json(*out.mutable_network(), *told.network);
+  return out;
+}
+
 v1::SavedState to_wire(const model::SavedState& state) {
   v1::SavedState out;
   *out.mutable_key() = codec::to_wire(state.key);
@@ -91,6 +98,7 @@ v1::ReportedStatus to_wire(const model::ReportedStatus& status) {
   out.set_restarts(status.restarts);
   out.set_finished(status.finished);
   out.set_stopping(status.stopping);
+  out.set_prepare_only(status.prepare_only);
   if (status.usage != model::Usage{}) *out.mutable_usage() = codec::to_wire(status.usage);
   if (status.footprint != model::Footprint{}) {
     *out.mutable_footprint() = codec::to_wire(status.footprint);
@@ -149,6 +157,18 @@ Result<T> document_of(const std::string& json, const Path& at,
 
 model::CommandNumber read(const v1::CommandNumber& number) {
   return {number.epoch(), number.number()};
+}
+
+Result<model::Receipt> read(const v1::Receipt& receipt, const Path& at) {
+  model::Receipt out;
+  out.cluster = TRY(text_by(Name{}, receipt.cluster(), Path(at, "cluster")));
+  out.number = read(receipt.number());
+  out.seal = TRY(text_by(Name{}, receipt.seal(), Path(at, "seal")));
+  return out;
+}
+
+Result<model::NodeNetwork> read_network(const std::string& json, const Path& at) {
+  return document_of<model::NodeNetwork>(json, at, WireLimits::kNetworkBytesMax);
 }
 
 Result<model::InstanceKey> read(const v1::InstanceKey& key, const Path& at) {
@@ -276,6 +296,7 @@ Result<model::ReportedStatus> read(const v1::ReportedStatus& status, const Path&
   out.restarts = status.restarts();
   out.finished = status.finished();
   out.stopping = status.stopping();
+  out.prepare_only = status.prepare_only();
   out.usage = TRY(read(status.usage(), Path(at, "usage")));
   out.footprint = TRY(read(status.footprint(), Path(at, "footprint")));
   if (status.has_exit_code()) out.exit_code = status.exit_code();
@@ -292,6 +313,15 @@ Result<std::vector<T>> read_all(const List& list, const Path& at) {
   out.reserve(static_cast<std::size_t>(list.size()));
   for (int i = 0; i < list.size(); ++i) {
     out.push_back(TRY(read(list[i], Path(at, static_cast<std::size_t>(i)))));
+  }
+  return out;
+}
+
+Result<model::ToldOrders> read(const v1::ToldOrders& told, const Path& at) {
+  model::ToldOrders out;
+  out.run = TRY(read_all<model::InstanceSpec>(told.run(), Path(at, "run")));
+  if (!told.network().empty()) {
+    out.network = TRY(read_network(told.network(), Path(at, "network")));
   }
   return out;
 }
@@ -371,17 +401,29 @@ v1::InstanceState to_wire(model::InstanceState state) {
   CHECK(false, "unknown state");
 }
 
+v1::Receipt to_wire(const model::Receipt& receipt) {
+  v1::Receipt out;
+  out.set_cluster(receipt.cluster);
+  *out.mutable_number() = to_wire(receipt.number);
+  out.set_seal(receipt.seal);
+  return out;
+}
+
 v1::Command to_wire(const model::Command& command) {
   v1::Command out;
   *out.mutable_number() = to_wire(command.number);
   if (command.base) *out.mutable_base() = to_wire(*command.base);
-  for (const auto& spec : command.run) *out.add_run() = to_wire(spec);
+  for (const auto& spec : command.run) {
+    *(spec.prepare_only ? out.add_prepare() : out.add_run()) = to_wire(spec);
+  }
   for (const auto& key : command.stop) *out.add_stop() = to_wire(key);
   for (const auto& key : command.keep) *out.add_keep() = to_wire(key);
   out.set_report_fully(command.report_fully);
   if (command.network) write_json(*out.mutable_network(), *command.network);
   for (const auto& state : command.states) *out.add_states() = to_wire(state);
   for (const auto& key : command.erase) *out.add_erase() = to_wire(key);
+  out.set_report_told(command.report_told);
+  if (command.receipt) *out.mutable_receipt() = to_wire(*command.receipt);
   return out;
 }
 
@@ -391,7 +433,11 @@ v1::Report to_wire(const model::Report& report) {
   out.set_revision(report.revision);
   *out.mutable_acted() = to_wire(report.acted);
   out.set_full(report.full);
-  if (report.node) write_json(*out.mutable_node(), *report.node);
+  if (report.node) {
+    model::NodeInfo node = *report.node;
+    out.set_store_problem(to_utf8(std::exchange(node.store_problem, {})));
+    write_json(*out.mutable_node(), node);
+  }
   for (const auto& [runtime, time] : report.not_ready_for) {
     (*out.mutable_not_ready_for_us())[runtime.value()] = time.count();
   }
@@ -400,6 +446,9 @@ v1::Report to_wire(const model::Report& report) {
   for (const auto& key : report.gone) *out.add_gone() = to_wire(key);
   if (report.measurement) *out.mutable_measurement() = to_wire(*report.measurement);
   for (const auto& state : report.states) *out.add_states() = to_wire(state);
+  if (report.receipt) *out.mutable_receipt() = to_wire(*report.receipt);
+  if (report.told) *out.mutable_told() = to_wire(*report.told);
+  out.set_in_doubt(report.in_doubt);
   return out;
 }
 
@@ -414,15 +463,21 @@ Result<model::Command> from_wire(const v1::Command& command) {
   model::Command out;
   out.number = read(command.number());
   out.run = TRY(read_all<model::InstanceSpec>(command.run(), Path(top, "run")));
+  auto prepare = TRY(read_all<model::InstanceSpec>(command.prepare(), Path(top, "prepare")));
+  for (model::InstanceSpec& spec : prepare) {
+    spec.prepare_only = true;
+    out.run.push_back(std::move(spec));
+  }
   out.stop = TRY(read_all<model::InstanceKey>(command.stop(), Path(top, "stop")));
   out.keep = TRY(read_all<model::InstanceKey>(command.keep(), Path(top, "keep")));
   out.states = TRY(read_all<model::SavedState>(command.states(), Path(top, "states")));
   out.erase = TRY(read_all<model::InstanceKey>(command.erase(), Path(top, "erase")));
   out.report_fully = command.report_fully();
   if (!command.network().empty()) {
-    out.network = TRY(document_of<model::NodeNetwork>(command.network(), Path(top, "network"),
-                                                      WireLimits::kNetworkBytesMax));
+    out.network = TRY(read_network(command.network(), Path(top, "network")));
   }
+  out.report_told = command.report_told();
+  if (command.has_receipt()) out.receipt = TRY(read(command.receipt(), Path(top, "receipt")));
   if (command.has_base()) out.base = read(command.base());
   return out;
 }
@@ -434,13 +489,17 @@ Result<model::Report> from_wire(const v1::Report& report) {
   out.revision = report.revision();
   out.acted = read(report.acted());
   out.full = report.full();
+  out.in_doubt = report.in_doubt();
   out.instances = TRY(read_all<model::ReportedStatus>(report.instances(), Path(top, "instances")));
   out.gone = TRY(read_all<model::InstanceKey>(report.gone(), Path(top, "gone")));
   out.states = TRY(read_all<model::SavedState>(report.states(), Path(top, "states")));
   if (report.has_measurement()) {
     out.measurement = TRY(read(report.measurement(), Path(top, "measurement")));
   }
-  if (!report.node().empty()) out.node = TRY(read_node(report.node(), Path(top, "node")));
+  if (!report.node().empty()) {
+    out.node = TRY(read_node(report.node(), Path(top, "node")));
+    out.node->store_problem = report.store_problem();
+  }
   for (const auto& [runtime, time] : report.not_ready_for_us()) {
     const Path at(top, "notReadyForUs");
     const auto id = TRY(id_of<model::RuntimeId>(runtime, at));
@@ -448,6 +507,8 @@ Result<model::Report> from_wire(const v1::Report& report) {
     out.not_ready_for.emplace(id, Duration(time));
   }
   if (report.has_usage()) out.usage = TRY(read(report.usage(), Path(top, "usage")));
+  if (report.has_receipt()) out.receipt = TRY(read(report.receipt(), Path(top, "receipt")));
+  if (report.has_told()) out.told = TRY(read(report.told(), Path(top, "told")));
   return out;
 }
 

@@ -30,6 +30,7 @@ v1::PartitionUsage to_wire(const model::PartitionUsage& partition);
 v1::Footprint to_wire(const model::Footprint& footprint);
 v1::Problem to_wire(const model::Problem& problem);
 v1::InstanceState to_wire(model::InstanceState state);
+v1::Receipt to_wire(const model::Receipt& receipt);
 
 // InvalidInput: "run[2].key.item: must not be empty".
 Result<model::Command> from_wire(const v1::Command& command);

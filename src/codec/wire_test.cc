@@ -4,6 +4,9 @@
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
 
+#include <algorithm>
+#include <functional>
+
 #include "codec/arbitrary.h"
 
 namespace berth::codec {
@@ -19,6 +22,9 @@ class ArbitraryMessages {
     command.number = number();
     if (below(2) == 0) command.base = number();
     for (auto i = below(4); i > 0; --i) command.run.push_back(spec());
+    // What is only to be prepared is apart on the wire.
+    std::ranges::stable_partition(command.run, std::logical_not<>{},
+                                  &model::InstanceSpec::prepare_only);
     command.stop = keys();
     if (!command.base) command.keep = keys();
     command.report_fully = below(2) == 0;
@@ -39,6 +45,8 @@ class ArbitraryMessages {
     report.gone = keys();
     if (below(2) == 0) report.measurement = measurement();
     report.states = states();
+    if (below(2) == 0) report.receipt = receipt();
+    if (below(2) == 0) report.told = told();
     return report;
   }
 
@@ -46,6 +54,16 @@ class ArbitraryMessages {
   std::uint64_t below(std::uint64_t n) { return fields_.random().below(n); }
 
   model::CommandNumber number() { return fields_.make<model::CommandNumber>(); }
+
+  model::Receipt receipt() { return {"c" + std::to_string(below(9)), number(), "0a1b"}; }
+
+  model::ToldOrders told() {
+    model::ToldOrders told;
+    for (auto i = below(3); i > 0; --i) told.run.push_back(spec());
+    for (model::InstanceSpec& spec : told.run) spec.prepare_only = false;  // what is told runs
+    if (below(2) == 0) told.network.emplace();
+    return told;
+  }
 
   std::vector<model::InstanceKey> keys() {
     std::vector<model::InstanceKey> keys(below(4));
@@ -102,6 +120,7 @@ class ArbitraryMessages {
     status.restarts = record.uid;
     status.finished = below(2) == 0;
     status.stopping = below(2) == 0;
+    status.prepare_only = below(2) == 0;
     if (below(2) == 0) status.usage = fields_.make<model::Usage>();
     if (below(2) == 0) status.footprint = {Bytes(bytes()), Bytes(bytes()), traffic()};
     return status;
@@ -170,6 +189,18 @@ TEST(Wire, KeepsEveryFieldOfAStatus) {
                               .usage = {Dmips(5), Bytes(6)},
                               .footprint = {Bytes(7), Bytes(8), {9, 10}}});
   EXPECT_EQ(from_wire(to_wire(report)).value(), report);
+}
+
+TEST(Wire, SaysThatAStoreCannotBeWrittenWhereAnOlderControlPlaneDoesNotStumbleOverIt) {
+  model::Report report;
+  report.boot_id = "b";
+  report.in_doubt = true;
+  report.node.emplace();
+  report.node->store_problem = "the disk is full";
+  const v1::Report sent = to_wire(report);
+  EXPECT_EQ(sent.node().find("storeProblem"), std::string::npos)
+      << "it refuses what it does not know";
+  EXPECT_EQ(from_wire(sent).value(), report);
 }
 
 TEST(Wire, TakesWhatIsOnlyBeingErasedWithoutVersionAndRuntime) {

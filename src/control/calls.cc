@@ -132,9 +132,25 @@ void put_document(Context& context, const model::Document& document) {
     forget_thresholds(context);
     look_at_all_evictions(context);
   } else if (const auto* override = std::get_if<model::EnvOverride>(&document)) {
-    replace_override(context, override->name, *override);
+    context.overridden.merge(replace_override(context, override->name, *override));
+    context.asked_instances.merge(overridden_by(context.state.durable(), *override));
   } else if (const auto* subject = std::get_if<model::Subject>(&document)) {
     context.state.put(*subject);
+  }
+}
+
+// What the documents are about is waited for, also if nothing about it changes.
+void ask_for_requests(Context& context, const ApplyCall& call) {
+  std::set<model::ItemKey> items;
+  std::set<model::SubjectId> subjects;
+  for (const model::Document& document : call.documents) {
+    if (const auto* item = std::get_if<model::Item>(&document)) items.insert(model::key_of(*item));
+    if (const auto* subject = std::get_if<model::Subject>(&document)) subjects.insert(subject->id);
+  }
+  if (items.empty() && subjects.empty()) return;
+  for (const auto& [key, version] : asked_versions(context.state.durable())) {
+    const bool is_meant = items.contains({key.first, version}) || subjects.contains(key.second);
+    if (is_meant) context.asked_requests.insert(key);
   }
 }
 
@@ -244,7 +260,7 @@ Result<void> delete_document(Context& context, const DeleteCall& call) {
     if (!context.state.durable().env_overrides.contains(call.name)) {
       return not_found("no override " + call.name);
     }
-    replace_override(context, call.name, std::nullopt);
+    context.overridden.merge(replace_override(context, call.name, std::nullopt));
     return {};
   }
   if (call.kind == "Subject") {
@@ -349,6 +365,7 @@ void record(Context& context, const ApplyCall& call) {
   const auto checked = check_apply(context, call);
   if (!checked) return refuse(context, call.call, checked.error());
   for (const model::Document& document : call.documents) put_document(context, document);
+  ask_for_requests(context, call);
   ask_for_versions(context, call);
   accept(context, call.call);
 }

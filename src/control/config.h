@@ -28,7 +28,7 @@ struct Config {
   Duration usage_window = 60s;      // over which agents average what they measure
   std::size_t rebalances_max = 16;  // calls that wait for their turn
   Duration rollout_timeout = 300s;  // for an instance to become active in a new version
-  Duration rollout_watch = 2s;      // it must stay so for this long, if it has no health check
+  Duration min_healthy = 2s;  // without a health check: active for so long is proven to be well
   // A component may take as long as its installer may, and its confirmation after that.
   Duration component_rollout_timeout = 4500s;
   Duration failed_move_retry = 600s;       // where one did not come up it is not sent again before
@@ -36,6 +36,9 @@ struct Config {
   Duration cache_ttl = 30 * 24h;           // what is no longer asked for is kept for so long
   Duration write_down_with_others = 600s;  // remaining times, in a step that writes anyway
   Duration write_down_at_latest = 24h;     // remaining times, in a step of their own
+  Duration write_down_drains = 10s;        // their deadlines, in a step that writes anyway
+  Duration plausible_absence =
+      366 * 24h;  // by the date; after a longer one the date is not believed
   IdRange uids{20'000, 1'999'999};
   IdRange gids{20'000, 59'999};
   model::Subnet networks{{0x0a800000}, 10};  // 10.128.0.0/10, for all owners

@@ -19,10 +19,20 @@
 
 namespace berth::control {
 
+// A run that is up, and whether it has shown that it is well.
+struct Proof {
+  model::CommandNumber order;  // that it is by
+  std::uint32_t restarts = 0;
+  Time active_since;
+  bool done = false;
+};
+
 // What we know of an instance beside its record.
 struct ObservedInstance {
-  Time unconfirmed_since;                          // since when its node owes us a word about it
-  bool is_new_there = false;                       // has not been active since it got its place
+  Time confirmed_by;           // when its node must have said a word about it
+  bool is_new_there = false;   // has not been active since it got its place
+  std::optional<Proof> proof;  // of the run that it shall have, while that is up
+  Duration since{};            // the date when it came into the state that was published last
   std::optional<model::Problem> refusal;           // of the last decision, while it waits
   std::optional<model::Problem> network_problem;   // why it cannot be on its network
   std::optional<model::InstanceStatus> published;  // what listeners have heard last
@@ -38,6 +48,7 @@ struct Drain {
 struct AcceptedCall {
   CallId call = 0;
   bool planned = false;  // then the answer tells what was refused
+  std::vector<Consequence> consequences = {};
   std::vector<placement::Relief> relief = {};
   std::vector<model::InstanceKey> moved = {};
 };
@@ -76,13 +87,20 @@ struct Rollout {
 // What a plan changed: each instance with the nodes that it was on before.
 using Changed = IndexedMap<model::InstanceKey, std::set<model::NodeId>>;
 
-// What was changed, by a call or by a rebalance of our own, and has not come to rest yet.
+// An instance that a run is about.
+struct Awaited {
+  std::set<model::NodeId> nodes_before;  // that it must have gone from
+  bool at_rest = false;                  // for now: what was well may fail before the others are
+};
+
+// What was asked for or changed, by a call or by a rebalance of our own, and has not come to rest
+// yet.
 struct PendingRun {
   std::optional<CallId> call;  // who waits for it
   Time deadline;
-  Changed restless;                          // not yet in a final state
-  std::set<model::InstanceKey> statuses_of;  // what the final answer tells of
-  std::set<RequestKey> rollouts;             // not yet at rest
+  IndexedMap<model::InstanceKey, Awaited> awaited;  // what the final answer tells of
+  std::size_t restless = 0;                         // of them
+  std::set<RequestKey> rollouts;                    // not yet at rest
   // Whose going back the final answer tells of, each with the version that was asked for.
   std::map<RequestKey, std::string> asked_for;
   bool superseded = false;  // another call asks for something else
@@ -106,6 +124,7 @@ struct Rebalancing {
 // What the passes must look at in this step.
 struct Dirty {
   bool plan = false;
+  bool everything = false;                                        // a hold has ended
   std::set<model::NodeId> nodes;                                  // reachability
   std::set<model::NodeId> loads;                                  // against their thresholds
   std::set<model::NodeId> readiness;                              // of their runtimes
@@ -117,7 +136,6 @@ struct Dirty {
   std::set<model::NodeId> resends;        // these have not acted on what was sent
   std::set<model::NodeId> networks;       // said something else of themselves, or were forgotten
   std::set<model::ItemKey> edited_items;  // their documents changed, under the same version
-  std::set<model::InstanceKey> other_variables;                   // their overrides changed
   std::set<std::pair<model::NodeId, model::InstanceKey>> erased;  // their data are gone from there
 };
 
@@ -143,6 +161,7 @@ struct Context {
   std::vector<CallId> unplanned_calls;  // accepted, but not planned yet
   std::vector<AcceptedCall> accepted_calls;
   Changed changed_by_plan;
+  std::map<model::InstanceKey, model::InstanceRecord> before_plan;  // of those of them that were
   std::set<model::InstanceKey> refused_starts;  // by agents; looked at by each plan
   std::set<model::NodeId> holding_back;         // where starts wait for room
   std::set<model::NodeId> unheard;              // since the start: each may run anything
@@ -163,14 +182,18 @@ struct Context {
   std::uint64_t cluster_changes = 0;  // of anything that may make another plan possible
   Rebalancing rebalancing;
   std::map<RequestKey, Rollout> rollouts;
-  std::set<RequestKey> partial_rollouts;  // asked for, and not begun yet
-  std::set<RequestKey> asked_requests;    // by the calls that are not planned yet
+  std::set<RequestKey> partial_rollouts;         // asked for, and not begun yet
+  std::set<RequestKey> asked_requests;           // by the calls that are not planned yet
+  std::set<model::InstanceKey> asked_instances;  // by the same calls: those that they override
+  std::set<model::InstanceKey> overridden;       // those of them that get other variables by that
   std::set<std::uint64_t> runs_with_rollouts;
   Countdowns countdowns;
   std::map<model::InstanceKey, Move> moves;
   Alarms<model::InstanceKey> move_alarms;
   std::map<model::InstanceKey, std::string> failed_moves;  // why; until the next plan
   std::map<model::InstanceKey, Avoided> avoided;
+  // What did not come up elsewhere starts again where it was, and stays there until it has.
+  std::map<model::InstanceKey, model::NodeId> returning;
   Alarms<model::InstanceKey> avoided_alarms;
 
   // Of the present step.

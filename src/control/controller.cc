@@ -5,6 +5,7 @@
 #include "control/cluster/alarms.h"
 #include "control/cluster/drain.h"
 #include "control/cluster/readiness.h"
+#include "control/hold/hold.h"
 #include "control/id_pool.h"
 #include "control/launcher/countdown.h"
 #include "control/launcher/handover.h"
@@ -22,6 +23,7 @@ Controller::Controller(Config config, Durable restored) : context_(config, std::
 // heard of just now: the clocks start again.
 void Controller::start(Time now) {
   context_.started_at = now;
+  if (const auto why = held()) context_.note(NoteKind::Held, std::string(), *why);
   for (const auto& [id, record] : context_.state.durable().nodes) {
     ObservedNode& node = context_.nodes[id];
     node.last_heard = now;
@@ -38,7 +40,9 @@ void Controller::start(Time now) {
   begin_countdowns(context_);
   for (const auto& [key, record] : context_.state.durable().instances) {
     context_.dirty.statuses.insert(key);
-    if (record.phase == model::Phase::Placed) await_confirmation(context_, key);
+    if (record.phase == model::Phase::Placed) {
+      await_confirmation(context_, key, context_.config.confirm_timeout);
+    }
   }
   for (const auto& [key, decision] : context_.state.durable().decisions) {
     if (context_.state.find_instance(key) != nullptr) continue;
@@ -68,15 +72,27 @@ void Controller::mark_everything() {
   for (const auto& [key, record] : context_.state.durable().instances) context_.mark(record);
 }
 
-Effects Controller::step(Time now, std::span<const Event> batch) {
-  context_.now = now;
-  context_.effects = Effects{};
-  if (!context_.started_at) start(now);
-  for (const Event& event : batch) {
-    std::visit([this](const auto& fact) { record(context_, fact); }, event);
-  }
+void Controller::take(const Event& event) {
+  std::visit(
+      [this](const auto& fact) {
+        constexpr bool kIsCall = requires { fact.call; };
+        constexpr bool kEndsHold = std::is_same_v<std::decay_t<decltype(fact)>, ReleaseCall>;
+        if constexpr (kIsCall && !kEndsHold) {
+          const model::CounterRecord& counters = durable().counters;
+          if (counters.hold) {
+            const Error refusal = refusal_while_held(*counters.hold, counters);
+            context_.effects.replies.push_back({fact.call, refusal});
+            return;
+          }
+        }
+        record(context_, fact);
+      },
+      event);
+}
+
+void Controller::decide() {
   mark_edited_items();
-  if (context_.config.walk == Walk::Everything) mark_everything();
+  if (context_.config.walk == Walk::Everything || context_.dirty.everything) mark_everything();
   nodes_pass(context_);
   readiness_pass(context_);
   expiry_pass(context_);
@@ -95,16 +111,45 @@ Effects Controller::step(Time now, std::span<const Event> batch) {
   status_pass(context_);
   runs_pass(context_);
   if (context_.state.durable().rollouts.empty()) context_.former_items.clear();
-  const bool plan_later = context_.dirty.plan;  // not settled yet
+}
+
+// What nodes say is recorded and shown. Nothing is placed, stopped, moved or forgotten.
+void Controller::look_on() {
+  nodes_pass(context_);
+  readiness_pass(context_);
+  control::look_on(context_);
+  alerts_pass(context_);
+  status_pass(context_);
+}
+
+Effects Controller::step(Time now, std::span<const Event> batch) {
+  context_.now = now;
+  context_.effects = Effects{};
+  if (!context_.started_at) start(now);
+  for (const Event& event : batch) take(event);
+  is_held(context_) ? look_on() : decide();
+  const bool plan_later = context_.dirty.plan;  // not settled yet, or held
   context_.dirty = Dirty{};
   context_.dirty.plan = plan_later;
   context_.effects.wake_at = next_wake();
   return std::move(context_.effects);
 }
 
+std::vector<Write> Controller::last_writes(Time now) {
+  if (!context_.started_at) return {};
+  context_.now = now;
+  write_down_all(context_);
+  return context_.state.seal();
+}
+
 std::optional<Time> Controller::next_wake() const {
   Time wake = kNever;
   if (!context_.node_alarms.empty()) wake = context_.node_alarms.begin()->first;
+  if (is_held(context_)) {
+    wake = std::min(wake, context_.readiness_alarms.next().value_or(kNever));
+    wake = std::min(wake, context_.alert_alarms.next().value_or(kNever));
+    return wake == kNever ? std::nullopt : std::optional(wake);
+  }
   if (!context_.instance_alarms.empty()) {
     wake = std::min(wake, context_.instance_alarms.begin()->first);
   }
@@ -120,6 +165,12 @@ std::optional<Time> Controller::next_wake() const {
   if (!context_.settled) wake = std::min(wake, *context_.started_at + context_.config.settle_time);
   if (!context_.runs.empty()) wake = std::min(wake, context_.runs.begin()->second.deadline);
   return wake == kNever ? std::nullopt : std::optional(wake);
+}
+
+std::optional<std::string> Controller::held() const {
+  const model::CounterRecord& counters = durable().counters;
+  if (!counters.hold) return std::nullopt;
+  return to_text(*counters.hold, counters);
 }
 
 std::vector<std::string> Controller::names_of(const model::InstanceKey& key) const {

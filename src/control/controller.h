@@ -7,6 +7,7 @@
 
 #include "base/time.h"
 #include "control/context.h"
+#include "control/hold/rebuild.h"
 
 namespace berth::control {
 
@@ -21,6 +22,12 @@ class Controller {
 
   const Durable& durable() const { return context_.state.durable(); }
   bool settled() const { return context_.settled; }
+  // Why nothing is decided; see control/hold/hold.h. nullopt: it is not held.
+  std::optional<std::string> held() const;
+  // What `Release::Adopt` would ask for again, as far as the agents have said.
+  std::vector<RebuiltRequest> rebuilt_requests() const {
+    return control::rebuilt_requests(context_.nodes);
+  }
   const std::map<model::NodeId, ObservedNode>& nodes() const { return context_.nodes; }
   // Of the instances that use much, or have until now.
   const std::map<model::InstanceKey, InstanceAlerts>& alerts() const { return context_.alerts; }
@@ -46,11 +53,18 @@ class Controller {
   // Since 1970.
   Duration date_of(Time time) const { return context_.date_of(time); }
 
+  // What is left of all times that run out, to be made durable before the shell stops. No step may
+  // follow.
+  std::vector<Write> last_writes(Time now);
+
   // Until a cached instance is deleted.
   Duration time_left(const model::InstanceKey& key) const;
 
  private:
   void start(Time now);
+  void take(const Event& event);
+  void decide();
+  void look_on();
   void mark_edited_items();
   void mark_everything();
   std::optional<Time> next_wake() const;

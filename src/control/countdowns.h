@@ -13,7 +13,8 @@ namespace berth::control {
 
 // Times that run out and survive a restart. A record holds what was left when it was written down;
 // here is when that was. An idle cluster writes nothing, so what is on disk may be older than the
-// truth: after a restart things last longer by that, never shorter.
+// truth: after a crash things last longer by that, never shorter. Overrides hold the date of that
+// too, and so end in time even if there was no control plane.
 struct Countdowns {
   struct Kept {
     Time written;  // when `kept_for` was written down

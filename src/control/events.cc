@@ -10,6 +10,8 @@ std::string_view to_string(NoteKind kind) {
     case NoteKind::NodeUnreachable: return "NodeUnreachable";
     case NoteKind::NodeLost: return "NodeLost";
     case NoteKind::NodeInError: return "NodeInError";
+    case NoteKind::NodeReadOnly: return "NodeReadOnly";
+    case NoteKind::NodeWritable: return "NodeWritable";
     case NoteKind::NodeForgotten: return "NodeForgotten";
     case NoteKind::NodeDraining: return "NodeDraining";
     case NoteKind::NodeDrained: return "NodeDrained";
@@ -40,8 +42,34 @@ std::string_view to_string(NoteKind kind) {
     case NoteKind::AlertRaised: return "AlertRaised";
     case NoteKind::AlertEnded: return "AlertEnded";
     case NoteKind::MoveFailed: return "MoveFailed";
+    case NoteKind::Held: return "Held";
+    case NoteKind::HeldOn: return "HeldOn";
+    case NoteKind::HoldEnded: return "HoldEnded";
+    case NoteKind::ReportRefused: return "ReportRefused";
   }
   CHECK(false, "unknown kind of note");
+}
+
+std::string_view to_string(ConsequenceKind kind) {
+  switch (kind) {
+    case ConsequenceKind::Start: return "start";
+    case ConsequenceKind::Stop: return "stop";
+    case ConsequenceKind::Move: return "move";
+    case ConsequenceKind::Update: return "update";
+    case ConsequenceKind::Restart: return "restart";
+  }
+  return "";
+}
+
+std::string_view to_string(Downtime downtime) {
+  switch (downtime) {
+    case Downtime::None: return "none";
+    case Downtime::Stops: return "stops";
+    case Downtime::StopsFirst: return "stopsFirst";
+    case Downtime::Restarts: return "restarts";
+    case Downtime::DownNow: return "downNow";
+  }
+  return "";
 }
 
 }  // namespace berth::control

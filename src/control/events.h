@@ -92,6 +92,16 @@ struct ForgetNodeCall {
   model::NodeId node;
 };
 
+enum class Release {
+  Accept,  // the store is the truth
+  Adopt,   // what agents run and were told is
+};
+// Ends a hold (control/hold/hold.h) by an operator's decision.
+struct ReleaseCall {
+  CallId call = 0;
+  Release how = Release::Accept;
+};
+
 struct Subscribed {
   ListenerId listener = 0;
 };
@@ -101,7 +111,8 @@ struct Unsubscribed {
 
 using Event =
     std::variant<NodeConnected, NodeDisconnected, NodeReported, ApplyCall, DeleteCall, CordonCall,
-                 DrainCall, PauseCall, RebalanceCall, ForgetNodeCall, Subscribed, Unsubscribed>;
+                 DrainCall, PauseCall, RebalanceCall, ForgetNodeCall, ReleaseCall, Subscribed,
+                 Unsubscribed>;
 
 // --- Effects -----------------------------------------------------------------------------------
 
@@ -147,11 +158,38 @@ struct Outgoing {
   friend bool operator==(const Outgoing&, const Outgoing&) = default;
 };
 
-// The request is durable and placed; what could not be placed says why. A rebalance says what it
-// does for each overloaded node, and what it moves.
+enum class ConsequenceKind { Start, Stop, Move, Update, Restart };
+
+enum class Downtime {
+  None,        // it starts, or runs at its new place before it stops at the old one
+  Stops,       // for good
+  StopsFirst,  // at its old place, before it starts at the new one
+  Restarts,    // where it is
+  DownNow,     // its node does not run it any more
+};
+
+std::string_view to_string(ConsequenceKind kind);
+std::string_view to_string(Downtime downtime);
+
+// What is going to happen to an instance.
+struct Consequence {
+  model::InstanceKey key;
+  ConsequenceKind kind = ConsequenceKind::Start;
+  std::string version;
+  std::optional<model::Place> place;  // where it will be, or, of one that stops, was
+  std::optional<model::Place> from;   // if that is somewhere else
+  Downtime downtime = Downtime::None;
+
+  friend bool operator==(const Consequence&, const Consequence&) = default;
+};
+
+// The request is durable and placed; what could not be placed says why. `consequences` is what
+// follows from it, to whomever. A rebalance says what it does for each overloaded node, and what it
+// moves.
 struct Accepted {
   std::uint64_t revision = 0;
   std::map<model::InstanceKey, model::Problem> refused;
+  std::vector<Consequence> consequences = {};
   std::vector<placement::Relief> relief = {};
   std::vector<model::InstanceKey> moved = {};
 
@@ -191,6 +229,8 @@ enum class NoteKind {
   NodeUnreachable,
   NodeLost,
   NodeInError,
+  NodeReadOnly,
+  NodeWritable,
   NodeForgotten,
   NodeDraining,
   NodeDrained,
@@ -221,6 +261,10 @@ enum class NoteKind {
   AlertRaised,
   AlertEnded,
   MoveFailed,
+  Held,
+  HeldOn,
+  HoldEnded,
+  ReportRefused,
 };
 
 std::string_view to_string(NoteKind kind);

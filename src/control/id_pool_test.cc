@@ -80,6 +80,7 @@ TEST_F(Ids, WhenNoneIsFreeTheInstanceSaysSo) {
   const model::InstanceKey third = key_of("web", 2);
   EXPECT_EQ(driver.status_of(third), "failed(NoFreeUserId)");
   EXPECT_EQ(driver.reply_to<Accepted>(call)->refused.at(third).reason, "NoFreeUserId");
+  driver.advance(2s);
   EXPECT_EQ(driver.reply_to<Finished>(call)->statuses.size(), 3u);
   EXPECT_EQ(driver.status_of(key_of("web", 1)), "active");
 

@@ -16,6 +16,7 @@ void record(Context& context, const DrainCall& call);
 void record(Context& context, const PauseCall& call);
 void record(Context& context, const RebalanceCall& call);
 void record(Context& context, const ForgetNodeCall& call);
+void record(Context& context, const ReleaseCall& call);
 void record(Context& context, const Subscribed& event);
 void record(Context& context, const Unsubscribed& event);
 

@@ -7,8 +7,6 @@
 namespace berth::control {
 namespace {
 
-constexpr const char* kCountersKey = "counters";
-
 // Fixed width, so that the order of keys is the order of numbers.
 std::string sequence_key(std::uint64_t sequence) { return fmt::format("{:020}", sequence); }
 

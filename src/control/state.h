@@ -12,6 +12,9 @@ namespace berth::control {
 
 std::string_view to_string(Table table);
 
+// Of the only record of its table.
+inline constexpr const char* kCountersKey = "counters";
+
 // The durable state in memory. It is changed only here, and every change is also written down, so
 // memory and disk cannot diverge. Values that do not change anything are not written.
 class State {

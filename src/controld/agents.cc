@@ -13,11 +13,12 @@ namespace berth::controld {
 using shell::LogLevel;
 
 Agents::Agents(Loop& loop, Streams& streams, shell::Workers& workers,
-               const ServerIdentity& identity, Links links)
+               const ServerIdentity& identity, const Receipts& receipts, Links links)
     : loop_(loop),
       streams_(streams),
       workers_(workers),
       identity_(identity),
+      receipts_(receipts),
       links_(std::move(links)) {}
 
 link::ServerEndListener Agents::listener() {
@@ -74,6 +75,11 @@ bool Agents::reported(const std::string& node, std::uint64_t connection,
     shell::log(LogLevel::Warning, "a state is not what its digest says",
                {{"node", node}, {"instance", model::to_string(state.key)}});
     return false;
+  }
+  // It may be of another unit, where the node has been before; or invented.
+  if (report->receipt && !receipts_.is_genuine(model::NodeId(node), *report->receipt)) {
+    shell::log(LogLevel::Warning, "a receipt was not sealed here; it is ignored", {{"node", node}});
+    report->receipt.reset();
   }
   return loop_.post(control::NodeReported{model::NodeId(node), connection, std::move(*report)});
 }

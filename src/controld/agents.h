@@ -4,6 +4,7 @@
 #include <string>
 
 #include "controld/loop.h"
+#include "controld/receipts.h"
 #include "controld/server_identity.h"
 #include "controld/streams.h"
 #include "link/server_end.h"
@@ -22,7 +23,7 @@ class Agents {
   };
 
   Agents(Loop& loop, Streams& streams, shell::Workers& workers, const ServerIdentity& identity,
-         Links links);
+         const Receipts& receipts, Links links);
 
   link::ServerEndListener listener();
 
@@ -38,6 +39,7 @@ class Agents {
   Streams& streams_;
   shell::Workers& workers_;
   const ServerIdentity& identity_;
+  const Receipts& receipts_;
   const Links links_;
 };
 

@@ -6,11 +6,14 @@
 #include <grpcpp/health_check_service_interface.h>
 #include <grpcpp/impl/service_type.h>
 
+#include <atomic>
 #include <thread>
 #include <utility>
+#include <vector>
 
 #include "berth/v1/agent.grpc.pb.h"
 #include "berth/v1/api.grpc.pb.h"
+#include "codec/stored_record.h"
 #include "codec/text.h"
 #include "codec/wire.h"
 #include "controld/addresses.h"
@@ -21,17 +24,21 @@
 #include "controld/loop.h"
 #include "controld/persistence.h"
 #include "controld/publisher.h"
+#include "controld/receipts.h"
 #include "controld/server_identity.h"
 #include "controld/streams.h"
 #include "controld/watch_hub.h"
 #include "link/credentials.h"
+#include "link/gate.h"
 #include "link/server_end.h"
 #include "shell/log.h"
 #include "shell/notify.h"
+#include "shell/open_store.h"
 #include "shell/periodic.h"
 #include "shell/workers.h"
-#include "store/sqlite/sqlite_store.h"
+#include "store/sqlite/kept_store.h"
 #include "trust/files.h"
+#include "trust/seal.h"
 
 namespace berth::controld {
 namespace {
@@ -62,32 +69,60 @@ control::Config with_dates(control::Config config) {
   return config;
 }
 
+// The authority, which is then on record; a disk that is full can have that later.
+Result<std::unique_ptr<ServerIdentity>> open_identity(const DaemonConfig& config,
+                                                      store::Store& store, bool has_nodes) {
+  AuthorityOnRecord on_record{.has_nodes = has_nodes};
+  on_record.certificate = TRY(store.get(codec::kAuthorityKey));
+  auto identity =
+      TRY(ServerIdentity::open(config.state_directory, certificate_hosts(config.advertise),
+                               system_clock::now(), config.certificates.validity, on_record));
+  const std::string& certificate = identity->authority().pem().certificate;
+  if (on_record.certificate == certificate) return identity;
+  const auto recorded = store.commit({{std::string(codec::kAuthorityKey), certificate}});
+  if (!recorded) {
+    shell::log(shell::LogLevel::Warning, "the authority cannot be put on record",
+               {{"error", recorded.error().message}});
+  }
+  return identity;
+}
+
 }  // namespace
 
 class Daemon::Impl {
  public:
-  Impl(const DaemonConfig& config, store::SqliteStore store, control::Durable durable,
+  Impl(const DaemonConfig& config, store::OpenedStore store, control::Durable durable,
        KeptEvents events, std::unique_ptr<ServerIdentity> identity)
       : config_(config),
-        store_(std::move(store)),
+        store_(std::move(store.store)),
+        origin_(std::move(store.origin)),
         identity_(std::move(identity)),
+        receipts_(identity_->authority(), durable.counters.cluster),
         workers_(kWorkers, kWorkWaitingMax),
         events_({}, std::move(events)),
         streams_([this](std::uint64_t connection, v1::ToAgent message) {
           link_->send(connection, std::move(message));
         }),
         publisher_(events_, hub_),
-        loop_(store_, with_dates(config.control), std::move(durable), ports()),
+        loop_(*store_, with_dates(config.control), std::move(durable), ports()),
+        planner_(loop_),
         services_{.loop = loop_,
                   .hub = hub_,
                   .events = events_,
                   .workers = workers_,
+                  .planner = planner_,
                   .streams = streams_,
                   .identity = identity_.get(),
-                  .version = config.version},
-        agents_(loop_, streams_, workers_, *identity_, links()),
+                  .version = config.version,
+                  .ask_grpc = [this](const auto& tell) { gate_->ask(tell); },
+                  .back_up_store = [this] { return store_->image(); },
+                  .remarks = [this] { return remarks(); }},
+        agents_(loop_, streams_, workers_, *identity_, receipts_, links()),
         link_(std::make_unique<link::ServerEnd>(agents_.listener())),
-        grpc_front_(make_grpc_front(services_)) {}
+        grpc_front_(make_grpc_front(services_)) {
+    if (!origin_.lost_something()) return;
+    events_.add("StoreRecovered", "store", store::describe(origin_), system_clock::now());
+  }
 
   ~Impl() { stop(); }
 
@@ -98,12 +133,15 @@ class Daemon::Impl {
         .https = to_string({advertised_host(config_.advertise, https.host), https.port}),
         .grpc = to_string({advertised_host(config_.advertise, grpc.host), grpc.port})});
     loop_thread_ = std::thread([this] { loop_.run(); });
+    gate_->open();
     http_->start();
     renewal_.emplace(config_.certificates.look_every, [this] { renew(); });
-    TRY(trust::write_secret(
+    const auto told = trust::write_secret(
         config_.state_directory / "endpoints.json",
         fmt::format("{{\"socket\": {}, \"grpc\": {}, \"https\": {}}}\n", json_text(config_.socket),
-                    json_text(to_string(grpc)), json_text(to_string(https)))));
+                    json_text(to_string(grpc)), json_text(to_string(https))));
+    if (!told) remark_of_start_ = std::make_shared<const std::string>(told.error().message);
+    for (const std::string& remark : remarks()) shell::log(shell::LogLevel::Warning, remark);
     shell::log(
         shell::LogLevel::Info, "listening",
         {{"socket", config_.socket}, {"grpc", to_string(grpc)}, {"https", to_string(https)}});
@@ -117,17 +155,30 @@ class Daemon::Impl {
   }
 
  private:
+  // What works, but is not as it should be.
+  std::vector<std::string> remarks() const {
+    std::vector<std::string> all;
+    if (origin_.lost_something()) all.push_back(store::describe(origin_));
+    if (auto remark = identity_->remark()) all.push_back(std::move(*remark));
+    if (const auto remark = remark_of_start_.load()) all.push_back(*remark);
+    return all;
+  }
+
   Loop::Ports ports() {
-    return {.send =
-                [this](const control::Outgoing& outgoing) {
-                  v1::ToAgent message;
-                  *message.mutable_command() = codec::to_wire(outgoing.command);
-                  link_->send(outgoing.connection, std::move(message));
-                },
+    return {.send = [this](const control::Outgoing& outgoing) { send(outgoing); },
             .stepped =
                 [this](const control::Controller& controller, const control::Effects& effects) {
                   publisher_.stepped(controller, effects);
                 }};
+  }
+
+  // With the receipt for what it orders: an agent can show it to a store that has forgotten that.
+  void send(const control::Outgoing& outgoing) {
+    v1::ToAgent message;
+    *message.mutable_command() = codec::to_wire(outgoing.command);
+    *message.mutable_command()->mutable_receipt() =
+        codec::to_wire(receipts_.make(outgoing.node, outgoing.command.number));
+    link_->send(outgoing.connection, std::move(message));
   }
 
   Agents::Links links() {
@@ -139,9 +190,11 @@ class Daemon::Impl {
 
   Result<HostPort> listen_for_https() {
     HostPort address = TRY(parse_host_port(config_.https));
-    http_ = TRY(http::Server::open(
-        services_,
-        {.socket = config_.socket, .socket_group = config_.socket_group, .https = config_.https}));
+    http_ = TRY(http::Server::open(services_, {.socket = config_.socket,
+                                               .socket_group = config_.socket_group,
+                                               .https = config_.https,
+                                               .limits = {.remote = config_.connections.https,
+                                                          .local = config_.connections.local}}));
     TRY(http_->set_identity(identity_->server(), identity_->authority().pem().certificate));
     address.port = http_->https_port();
     return address;
@@ -151,26 +204,22 @@ class Daemon::Impl {
     HostPort address = TRY(parse_host_port(config_.grpc));
     ::grpc::EnableDefaultHealthCheckService(true);
     ::grpc::reflection::InitProtoReflectionServerBuilderPlugin();
-    int port = 0;
+    gate_ = TRY(link::Gate::listen(
+        {.host = address.host, .port = address.port, .guests = config_.connections.grpc}));
     ::grpc::ServerBuilder builder;
-    builder.AddListeningPort(
-        config_.grpc,
-        link::server_credentials(identity_->directory(), std::chrono::ceil<std::chrono::seconds>(
-                                                             config_.certificates.look_every)),
-        &port);
+    gate_->prepare(builder, link::server_credentials(identity_->directory(),
+                                                     std::chrono::ceil<std::chrono::seconds>(
+                                                         config_.certificates.look_every)));
     builder.RegisterService(&link_->service());
     builder.RegisterService(grpc_front_.get());
     link_->prepare(builder);
-    builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
     server_ = builder.BuildAndStart();
-    if (server_ == nullptr || port == 0) {
-      return Error{Code::Unavailable, "cannot listen on " + config_.grpc};
-    }
+    if (server_ == nullptr) return Error{Code::Unavailable, "cannot serve " + config_.grpc};
     for (const char* service :
          {v1::Berth::service_full_name(), v1::AgentLink::service_full_name()}) {
       server_->GetHealthCheckService()->SetServingStatus(service, true);
     }
-    address.port = static_cast<std::uint16_t>(port);
+    address.port = gate_->port();
     return address;
   }
 
@@ -192,9 +241,11 @@ class Daemon::Impl {
     renewal_.reset();
     loop_.stop();
     if (loop_thread_.joinable()) loop_thread_.join();
+    planner_.stop();
     hub_.stop();
     workers_.stop();
     streams_.close();
+    if (gate_ != nullptr) gate_->close();
     link_->close();
     if (server_ != nullptr) {
       server_->Shutdown(system_clock::now() + std::chrono::seconds(2));
@@ -206,8 +257,10 @@ class Daemon::Impl {
   }
 
   const DaemonConfig config_;
-  store::SqliteStore store_;
+  const std::unique_ptr<store::KeptStore> store_;
+  const store::StoreOrigin origin_;
   const std::unique_ptr<ServerIdentity> identity_;
+  const Receipts receipts_;
   std::unique_ptr<http::Server> http_;  // outlives all that may hold a call of it
   shell::Workers workers_;
   EventLog events_;
@@ -215,11 +268,14 @@ class Daemon::Impl {
   Streams streams_;
   Publisher publisher_;
   Loop loop_;
+  Planner planner_;
   api::Services services_;
   Agents agents_;
   std::unique_ptr<link::ServerEnd> link_;
   std::unique_ptr<::grpc::Service> grpc_front_;
+  std::unique_ptr<link::Gate> gate_;
   std::unique_ptr<::grpc::Server> server_;
+  std::atomic<std::shared_ptr<const std::string>> remark_of_start_;
   std::optional<shell::Periodic> renewal_;
   std::thread loop_thread_;
 };
@@ -229,12 +285,14 @@ Daemon::~Daemon() = default;
 
 Result<std::unique_ptr<Daemon>> Daemon::open(const DaemonConfig& config) {
   TRY(make_directory(config.state_directory));
-  auto store = TRY(store::SqliteStore::open(config.state_directory / "berthd.db"));
-  auto durable = TRY(load_or_begin(store));
-  auto identity =
-      TRY(ServerIdentity::open(config.state_directory, certificate_hosts(config.advertise),
-                               system_clock::now(), config.certificates.validity));
-  auto impl = std::make_unique<Impl>(config, std::move(store), std::move(durable),
+  const std::filesystem::path path = config.state_directory / "berthd.db";
+  auto store = TRY(shell::open_store(path));
+  auto durable = load_or_begin(*store.store,
+                               {.new_cluster = trust::draw_name(),
+                                .is_known = ServerIdentity::is_on_record(config.state_directory)});
+  if (!durable) return shell::about_store(path, durable.error());
+  auto identity = TRY(open_identity(config, *store.store, !durable->nodes.empty()));
+  auto impl = std::make_unique<Impl>(config, std::move(store), std::move(*durable),
                                      open_events(config.state_directory / "events.db"),
                                      std::move(identity));
   TRY(impl->start());

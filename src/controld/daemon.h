@@ -7,6 +7,7 @@
 
 #include "base/result.h"
 #include "control/config.h"
+#include "controld/connection_limits.h"
 #include "controld/server_identity.h"
 
 namespace berth::controld {
@@ -21,6 +22,7 @@ struct DaemonConfig {
   control::Config control;
   std::string version;
   CertificateTimes certificates = {};
+  ConnectionLimits connections = connection_limits(1024);
 };
 
 // The control plane: the loop around the controller, its store, the link to the agents and the
@@ -28,7 +30,9 @@ struct DaemonConfig {
 class Daemon {
  public:
   // Everything works when it returns. Where it listens is in "endpoints.json" of the state
-  // directory. A store that is damaged or used by another is an error, and left as it is.
+  // directory. A store that is damaged falls back to its last good state (store::open_or_recover);
+  // one that is used by another is an error. A disk that takes no write keeps nobody from starting
+  // with what is there.
   static Result<std::unique_ptr<Daemon>> open(const DaemonConfig& config);
   ~Daemon();
 

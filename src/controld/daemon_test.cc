@@ -2,10 +2,12 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <chrono>
+#include <csignal>
 #include <cstdlib>
 #include <fstream>
 #include <iterator>
@@ -166,14 +168,72 @@ TEST_F(DaemonTest, AStoreThatAnotherUsesIsAnError) {
   EXPECT_EQ(second.error().code, Code::Unavailable);
 }
 
-TEST_F(DaemonTest, ADamagedStoreIsAnErrorAndLeftAsItIs) {
+TEST_F(DaemonTest, ADamagedStoreIsSetAsideAndThatIsTold) {
   std::filesystem::create_directories(directory_ / "state");
   const std::filesystem::path file = directory_ / "state" / "berthd.db";
   std::ofstream(file) << std::string(10'000, 'x');
   const auto daemon = Daemon::open(config());
-  ASSERT_FALSE(daemon);
-  EXPECT_EQ(daemon.error().code, Code::Damaged);
-  EXPECT_EQ(text_of(file), std::string(10'000, 'x'));
+  ASSERT_TRUE(daemon) << daemon.error().message;
+  EXPECT_EQ(text_of(file.string() + ".damaged-1"), std::string(10'000, 'x'));
+  EXPECT_THAT(get("/v1/events"), HasSubstr("StoreRecovered"));
+  EXPECT_THAT(get("/readyz?verbose"), HasSubstr("[!] the store could not be used"));
+}
+
+// --- The authority
+
+TEST_F(DaemonTest, ALostKeyOfTheAuthorityIsAnErrorAndNoNewOneIsMade) {
+  { ASSERT_TRUE(Daemon::open(config())); }
+  const std::filesystem::path authority = directory_ / "state" / "authority";
+  const std::string certificate = text_of(authority / "cert.pem");
+  std::filesystem::rename(authority / "key.pem", directory_ / "key.pem");
+  const auto refused = Daemon::open(config());
+  ASSERT_FALSE(refused);
+  EXPECT_THAT(refused.error().message, HasSubstr("back from a backup"));
+  EXPECT_THAT(refused.error().message, HasSubstr("berth store repair --new-authority"));
+  std::filesystem::remove_all(authority);
+  EXPECT_FALSE(Daemon::open(config())) << "it is on record";
+  EXPECT_FALSE(std::filesystem::exists(authority));
+  // The key is all that is needed.
+  std::filesystem::create_directory(authority);
+  std::filesystem::rename(directory_ / "key.pem", authority / "key.pem");
+  const auto daemon = Daemon::open(config());
+  ASSERT_TRUE(daemon) << daemon.error().message;
+  EXPECT_EQ(text_of(authority / "cert.pem"), certificate);
+}
+
+TEST_F(DaemonTest, TheAuthorityOfAnotherUnitIsAnError) {
+  { ASSERT_TRUE(Daemon::open(config())); }
+  DaemonConfig other = config();
+  other.state_directory = directory_ / "other";
+  { ASSERT_TRUE(Daemon::open(other)); }
+  std::filesystem::remove_all(directory_ / "state" / "authority");
+  std::filesystem::copy(directory_ / "other" / "authority", directory_ / "state" / "authority");
+  const auto refused = Daemon::open(config());
+  ASSERT_FALSE(refused);
+  EXPECT_THAT(refused.error().message, HasSubstr("the store is of a unit with authority"));
+}
+
+// As on a disk that is full: no file can grow.
+TEST_F(DaemonTest, AnOldCertificateServesOnWhenNoneCanBeWritten) {
+  const auto open_for = [this](const std::string& host) {
+    return ServerIdentity::open(directory_, {host}, std::chrono::system_clock::now(),
+                                std::chrono::hours(1000));
+  };
+  const trust::KeyAndCertificate before = open_for("a").value()->server();
+  const auto previous = std::signal(SIGXFSZ, SIG_IGN);
+  rlimit limit{};
+  getrlimit(RLIMIT_FSIZE, &limit);
+  const rlimit none{1, limit.rlim_max};
+  setrlimit(RLIMIT_FSIZE, &none);
+  const auto identity = open_for("b");
+  setrlimit(RLIMIT_FSIZE, &limit);
+  std::signal(SIGXFSZ, previous);
+  ASSERT_TRUE(identity) << identity.error().message;
+  EXPECT_EQ((*identity)->server(), before);
+  EXPECT_THAT((*identity)->remark().value_or(""), HasSubstr("the old one is used on"));
+  EXPECT_TRUE((*identity)->renew_if_needed(std::chrono::system_clock::now()).value());
+  EXPECT_NE((*identity)->server(), before);
+  EXPECT_EQ((*identity)->remark(), std::nullopt);
 }
 
 TEST_F(DaemonTest, KeepsItsEventsOverARestart) {

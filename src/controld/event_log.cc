@@ -19,12 +19,23 @@ std::vector<LoggedEvent> EventLog::add(const std::vector<control::Note>& notes,
   const std::lock_guard lock(mutex_);
   for (const control::Note& note : notes) {
     added.push_back(
-        {++last_number_, now, std::string(control::to_string(note.kind)), note.about, note.text});
-    if (file_ != nullptr) file_->put(added.back());
-    insert(added.back());
-    make_room();
+        number({0, now, std::string(control::to_string(note.kind)), note.about, note.text}));
   }
   return added;
+}
+
+LoggedEvent EventLog::add(std::string kind, std::string about, std::string text,
+                          std::chrono::system_clock::time_point now) {
+  const std::lock_guard lock(mutex_);
+  return number({0, now, std::move(kind), std::move(about), std::move(text)});
+}
+
+LoggedEvent EventLog::number(LoggedEvent event) {
+  event.number = ++last_number_;
+  if (file_ != nullptr) file_->put(event);
+  insert(event);
+  make_room();
+  return event;
 }
 
 void EventLog::insert(LoggedEvent event) {

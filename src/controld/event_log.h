@@ -36,6 +36,10 @@ class EventLog {
   std::vector<LoggedEvent> add(const std::vector<control::Note>& notes,
                                std::chrono::system_clock::time_point now);
 
+  // One that is not about what the controller decides.
+  LoggedEvent add(std::string kind, std::string about, std::string text,
+                  std::chrono::system_clock::time_point now);
+
   struct Selection {
     std::string_view about;    // "node/n1" is about itself and what lies below; empty: all
     std::uint64_t after = 0;   // only those with a greater number
@@ -48,6 +52,7 @@ class EventLog {
   using Numbers = std::set<std::uint64_t>;
   using Objects = std::map<std::string, Numbers, std::less<>>;
 
+  LoggedEvent number(LoggedEvent event);  // with the mutex held
   void insert(LoggedEvent event);
   void make_room();
   void recount(Objects::iterator object, std::size_t before);

@@ -78,7 +78,20 @@ void Loop::run() {
     run_store_calls();
     run_queries();
   }
+  write_last_words();
   dismiss_everybody();
+}
+
+// What cannot be written is only less exact after the next start. Nothing may follow a batch that
+// is missing.
+void Loop::write_last_words() {
+  if (!is_durable_) return;
+  const std::vector<control::Write> writes = controller_.last_writes(shell::now());
+  if (writes.empty()) return;
+  const Result<void> committed = store_.commit(to_changes(writes));
+  if (committed) return;
+  shell::log(LogLevel::Warning, "what is left of times that run out cannot be written down",
+             {{"error", committed.error().message}});
 }
 
 void Loop::stop() { mailbox_.close(); }
@@ -141,7 +154,8 @@ void Loop::step() {
     stats_.step_seconds.add(seconds_since(started));
   }
   wake_at_ = effects.wake_at;
-  if (make_durable(effects)) perform(effects);
+  is_durable_ = make_durable(effects);
+  if (is_durable_) perform(effects);
 }
 
 // The same batch until it is durable. False: the loop was stopped before.

@@ -105,6 +105,7 @@ class Loop {
   void sort_in(std::vector<Item> items);
 
   void step();
+  void write_last_words();
   bool make_durable(const control::Effects& effects);
   void hold_on(Time until);
   void perform(const control::Effects& effects);
@@ -127,6 +128,7 @@ class Loop {
   std::vector<Query> queries_;
   std::vector<StoreCall> store_calls_;
   std::optional<Time> wake_at_;
+  bool is_durable_ = true;  // all that was decided
 
   mutable std::mutex mutex_;  // guards what follows
   std::map<control::CallId, ReplyTaker> takers_;

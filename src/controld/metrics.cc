@@ -71,6 +71,7 @@ ClusterCounts count_nodes(const control::Controller& controller) {
   }
   counts.revision = controller.durable().counters.revision;
   counts.settled = controller.settled();
+  counts.held = controller.held();
   return counts;
 }
 

@@ -13,6 +13,7 @@ struct ClusterCounts {
   std::map<std::string, std::uint64_t> nodes;      // by liveness
   std::uint64_t revision = 0;
   bool settled = false;
+  std::optional<std::string> held;  // why it decides nothing
 };
 // Without the instances, however many there are.
 ClusterCounts count_nodes(const control::Controller& controller);

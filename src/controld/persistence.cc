@@ -126,12 +126,20 @@ Result<Durable> load(const store::Store& store) {
   return durable;
 }
 
-Result<Durable> load_or_begin(store::Store& store) {
+Result<Durable> load_or_begin(store::Store& store, const Unit& unit) {
   Durable durable = TRY(load(store));
-  if (durable.counters.revision != 0 || !durable.node_configs.empty()) return durable;
-  const model::NodeConfig shipped = model::shipped_config();
-  TRY(store.commit(to_changes({{Table::NodeConfigs, shipped.name, shipped}})));
-  durable.node_configs.emplace(shipped.name, shipped);
+  const bool is_new = durable.counters.revision == 0 && durable.node_configs.empty();
+  if (!is_new && !durable.counters.cluster.empty()) return durable;
+  std::vector<control::Write> writes;
+  if (is_new) {
+    const model::NodeConfig shipped = model::shipped_config();
+    durable.node_configs.emplace(shipped.name, shipped);
+    writes.push_back({Table::NodeConfigs, shipped.name, shipped});
+    if (unit.is_known) durable.counters.hold = model::Hold{model::HoldReason::StoreLost, {}, {}};
+  }
+  durable.counters.cluster = unit.new_cluster;
+  writes.push_back({Table::Counters, control::kCountersKey, durable.counters});
+  TRY(store.commit(to_changes(writes)));
   return durable;
 }
 

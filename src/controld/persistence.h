@@ -5,6 +5,7 @@
 #include "base/result.h"
 #include "control/durable.h"
 #include "control/events.h"
+#include "control/state.h"
 #include "store/store.h"
 
 // The controller's records as the store keeps them: key = table name, '/', the write's key; value =
@@ -17,7 +18,14 @@ std::vector<store::Change> to_changes(const std::vector<control::Write>& writes)
 // running on with a part of what was promised would be worse.
 Result<control::Durable> load(const store::Store& store);
 
-// The same, but at the very first start with what is shipped, which is durable then.
-Result<control::Durable> load_or_begin(store::Store& store);
+// Whose store it is.
+struct Unit {
+  std::string new_cluster;  // the name of the store, if it has none yet
+  bool is_known = false;    // there was a control plane before
+};
+
+// The same, but at the very first start with what is shipped, which is durable then. A store that
+// knows nothing of a unit that is known has been lost: the control plane is held.
+Result<control::Durable> load_or_begin(store::Store& store, const Unit& unit);
 
 }  // namespace berth::controld

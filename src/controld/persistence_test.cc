@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "codec/stored_record.h"
 #include "store/memory/memory_store.h"
 
 namespace berth::controld {
@@ -141,6 +142,17 @@ TEST(ControllerPersistence, WhatWasWrittenIsLoaded) {
   const Result<Durable> loaded = load(store);
   ASSERT_TRUE(loaded) << loaded.error().message;
   EXPECT_EQ(*loaded, a_state());
+}
+
+TEST(ControllerPersistence, WhoLooksFromOutsideKnowsEveryRecord) {
+  std::optional<std::uint64_t> revision;
+  for (const store::Change& change : to_changes(all_of(a_state()))) {
+    EXPECT_EQ(codec::owner_of_stored(change.key), codec::StoreOwner::ControlPlane) << change.key;
+    EXPECT_EQ(codec::flaw_of_stored(change.key, *change.value), std::nullopt) << change.key;
+    EXPECT_NE(codec::flaw_of_stored(change.key, "{"), std::nullopt) << change.key;
+    if (!revision) revision = codec::revision_in(change.key, *change.value);
+  }
+  EXPECT_EQ(revision, 42U);
 }
 
 TEST(ControllerPersistence, AnEmptyStoreIsAnEmptyState) {

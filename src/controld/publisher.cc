@@ -18,8 +18,12 @@ shell::LogLevel level_of(control::NoteKind kind) {
     case control::NoteKind::NodeUnreachable:
     case control::NoteKind::NodeLost:
     case control::NoteKind::NodeInError:
+    case control::NoteKind::NodeReadOnly:
     case control::NoteKind::NodeOverloaded:
     case control::NoteKind::NotRelieved:
+    case control::NoteKind::Held:
+    case control::NoteKind::HeldOn:
+    case control::NoteKind::ReportRefused:
     case control::NoteKind::AlertRaised:
     case control::NoteKind::Refused: return shell::LogLevel::Warning;
     case control::NoteKind::ReportGap:

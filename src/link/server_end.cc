@@ -15,6 +15,7 @@
 #include "berth/v1/agent.grpc.pb.h"
 #include "link/limits.h"
 #include "link/outgoing_queue.h"
+#include "link/peer.h"
 #include "link/timer.h"
 #include "trust/certificate.h"
 
@@ -37,34 +38,13 @@ struct Peer {
 };
 
 Peer identify(const grpc::ServerContextBase& context) {
-  const auto auth = context.auth_context();
-  const auto names = auth == nullptr ? std::vector<grpc::string_ref>()
-                                     : auth->FindPropertyValues(GRPC_X509_CN_PROPERTY_NAME);
-  if (names.size() != 1 || !auth->IsPeerAuthenticated()) {
-    return {"", Status(StatusCode::UNAUTHENTICATED, "a certificate is needed")};
-  }
-  const auto identity = trust::parse_identity({names[0].data(), names[0].size()});
+  const std::string name = common_name_of(context);
+  if (name.empty()) return {"", Status(StatusCode::UNAUTHENTICATED, "a certificate is needed")};
+  const auto identity = trust::parse_identity(name);
   if (!identity || identity->role != trust::Role::Node) {
     return {"", Status(StatusCode::PERMISSION_DENIED, "the certificate is not one of a node")};
   }
   return {identity->name, Status::OK};
-}
-
-// The text with every `from` as the one character that it stands for.
-std::string unescaped(const std::string& text, std::string_view from, char to) {
-  std::string plain;
-  for (std::size_t at = 0; at < text.size();) {
-    const bool escaped = text.compare(at, from.size(), from) == 0;
-    plain.push_back(escaped ? to : text[at]);
-    at += escaped ? from.size() : 1;
-  }
-  return plain;
-}
-
-// "ipv6:%5B::1%5D:4711" is [::1]:4711.
-std::string address_of(std::string peer) {
-  if (peer.starts_with("ipv4:") || peer.starts_with("ipv6:")) peer.erase(0, 5);
-  return unescaped(unescaped(unescaped(peer, "%5B", '['), "%5D", ']'), "%25", '%');
 }
 
 }  // namespace
@@ -125,7 +105,7 @@ class ServerEnd::Service::Stream final : public Reactor,
       : service_(service),
         context_(context),
         node_(std::move(node)),
-        address_(address_of(context.peer())),
+        address_(address_of(context)),
         outgoing_(service.config_.queue_messages_max, service.config_.queue_bytes_max) {}
 
   const std::string& node() const { return node_; }

@@ -4,8 +4,13 @@
 #include <grpcpp/generic/generic_stub.h>
 #include <grpcpp/grpcpp.h>
 #include <gtest/gtest.h>
+#include <netinet/in.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 #include <filesystem>
+#include <future>
 
 #include "berth/v1/agent.grpc.pb.h"
 #include "link/testing/unit.h"
@@ -250,6 +255,123 @@ TEST_F(ServerEndTest, AGibibyteIsRefusedAndTheServerGoesOn) {
   EXPECT_TRUE(server.log().lines().empty());
   LinkAgent agent(unit_, server.address(), "n2");
   EXPECT_TRUE(agent.log().wait_for("connected"));
+}
+
+// --- The gate.
+
+// Somebody who connects and says what it is told to, or nothing.
+class Stranger {
+ public:
+  explicit Stranger(const LinkServer& server) : socket_(::socket(AF_INET, SOCK_STREAM, 0)) {
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_port = htons(static_cast<std::uint16_t>(server.port()));
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    const timeval deadline{60, 0};
+    ::setsockopt(socket_, SOL_SOCKET, SO_RCVTIMEO, &deadline, sizeof deadline);
+    EXPECT_EQ(::connect(socket_, reinterpret_cast<sockaddr*>(&address), sizeof address), 0);
+  }
+  ~Stranger() { ::close(socket_); }
+  Stranger(const Stranger&) = delete;
+  Stranger& operator=(const Stranger&) = delete;
+
+  void say(std::string_view what) {
+    EXPECT_EQ(::send(socket_, what.data(), what.size(), MSG_NOSIGNAL),
+              static_cast<ssize_t>(what.size()));
+  }
+
+  // Whether the server ends the connection, before a generous deadline.
+  bool is_turned_out() {
+    char byte = 0;
+    ssize_t count = 0;
+    do count = ::recv(socket_, &byte, 1, 0);
+    while (count > 0);
+    return count == 0 || errno == ECONNRESET;
+  }
+
+ private:
+  const int socket_;
+};
+
+// The beginning of a message of TLS that never ends.
+constexpr std::string_view kStalled("\x16\x03\x01\x02\x00", 5);
+
+TEST_F(ServerEndTest, StrangersWhoSayNothingMakeRoomForTheNext) {
+  LinkServer server(unit_, {.gate = {.host = "127.0.0.1",
+                                     .guests = {.strangers = 4, .strangers_of_address = 4}}});
+  std::vector<std::unique_ptr<Stranger>> strangers;
+  for (int i = 0; i < 20; ++i) strangers.push_back(std::make_unique<Stranger>(server));
+  for (int i = 0; i < 15; ++i) EXPECT_TRUE(strangers[static_cast<std::size_t>(i)]->is_turned_out());
+  LinkAgent agent(unit_, server.address());
+  EXPECT_TRUE(agent.log().wait_for("connected"));
+  strangers.clear();
+  LinkAgent another(unit_, server.address(), "n2");
+  EXPECT_TRUE(another.log().wait_for("connected"));
+  EXPECT_EQ(agent.log().count("disconnected"), 0U);
+}
+
+TEST_F(ServerEndTest, WhoSaysNothingOrDoesNotEndItsHandshakeIsNotWaitedFor) {
+  LinkServer server(unit_, {.gate = {.host = "127.0.0.1", .patience = 200ms}});
+  Stranger silent(server);
+  Stranger slow(server);
+  slow.say(kStalled);
+  EXPECT_TRUE(silent.is_turned_out());
+  EXPECT_TRUE(slow.is_turned_out());
+}
+
+TEST_F(ServerEndTest, AHandshakeThatStallsHoldsUpOthersOnlyForAMoment) {
+  LinkServer server(unit_, {.gate = {.host = "127.0.0.1",
+                                     .guests = {.engaged = 1, .engaged_of_address = 1},
+                                     .patience = 60s,
+                                     .hurry = 100ms}});
+  Stranger slow(server);
+  slow.say(kStalled);
+  LinkAgent agent(unit_, server.address());
+  EXPECT_TRUE(slow.is_turned_out());
+  EXPECT_TRUE(agent.log().wait_for("connected"));
+}
+
+TEST_F(ServerEndTest, OneNameHasSoManyConnections) {
+  LinkServer server(unit_, {.gate = {.host = "127.0.0.1", .guests = {.known_of_name = 1}}});
+  Client first(channel(server, Role::Node, "n1"));
+  first.say(a_hello("n1"));
+  ASSERT_TRUE(server.log().wait_for("connected n1"));
+  Client second(channel(server, Role::Node, "n1"));
+  EXPECT_EQ(second.finish().error_code(), StatusCode::UNAVAILABLE);
+  Client other(channel(server, Role::Node, "n2"));
+  other.say(a_hello("n2"));
+  EXPECT_TRUE(server.log().wait_for("connected n2"));
+}
+
+TEST_F(ServerEndTest, RoomIsFreeAgainWhenConnectionsHaveEnded) {
+  LinkServer server(unit_, {.gate = {.host = "127.0.0.1", .guests = {.known = 1}}});
+  for (const char* node : {"n1", "n2", "n3"}) {
+    LinkAgent agent(unit_, server.address(), node);
+    EXPECT_TRUE(agent.log().wait_for("connected")) << node;
+  }
+}
+
+TEST_F(ServerEndTest, TheGateSaysWhetherAnybodyCanComeIn) {
+  LinkServer server(unit_);
+  const auto health = [&server] {
+    std::promise<std::string> said;
+    server.gate().ask([&said](const std::optional<Error>& trouble) {
+      said.set_value(trouble ? trouble->message : "ok");
+    });
+    return said.get_future().get();
+  };
+  EXPECT_EQ(health(), "ok");
+  rlimit limit{};
+  getrlimit(RLIMIT_NOFILE, &limit);
+  const rlimit none{3, limit.rlim_max};
+  setrlimit(RLIMIT_NOFILE, &none);
+  EXPECT_EQ(health(), "Too many open files");
+  setrlimit(RLIMIT_NOFILE, &limit);
+  EXPECT_EQ(health(), "ok");
+  LinkAgent agent(unit_, server.address());
+  EXPECT_TRUE(agent.log().wait_for("connected"));
+  server.gate().close();
+  EXPECT_EQ(health(), "not open");
 }
 
 long count_threads() {

@@ -12,7 +12,7 @@ auto what_runs(const Item& item) {
 }
 
 auto how_it_runs(const InstanceSpec& spec) {
-  return std::tie(spec.runtime, spec.image, spec.uid, spec.gid, spec.network);
+  return std::tie(spec.runtime, spec.image, spec.uid, spec.gid, spec.network, spec.prepare_only);
 }
 
 }  // namespace

@@ -62,8 +62,9 @@ struct ReportedStatus {
   Problem problem;                        // of a failed one; of one that is up a warning
   std::optional<std::int32_t> exit_code;  // of the last run that ended
   std::uint32_t restarts = 0;
-  bool finished = false;  // its restart policy says that it is done
-  bool stopping = false;  // no longer wanted; listed until it is really gone
+  bool finished = false;      // its restart policy says that it is done
+  bool stopping = false;      // no longer wanted; listed until it is really gone
+  bool prepare_only = false;  // as its spec says; activating without a problem: all is prepared
   Usage usage;
   Footprint footprint;
 
@@ -82,6 +83,11 @@ struct InstanceStatus {
   std::uint32_t restarts = 0;
   // The copy at `place` serves until the one here has proven itself.
   std::optional<Place> moving_to = {};
+  // It has passed its health check, or has been active for as long as its item wants, or has done
+  // its work; and is where it shall be.
+  bool proven = false;
+  bool away = false;  // its node is not heard of
+  Duration since{};   // when it came into this state, as far as is known: a date since 1970
 
   friend bool operator==(const InstanceStatus&, const InstanceStatus&) = default;
 };
@@ -98,6 +104,8 @@ struct InstanceSpec {
   std::uint32_t gid = 0;
   std::optional<InstanceNetwork> network;  // nullopt: it uses the network of its node
   bool paused = false;                     // once it is active, it shall stand still
+  // Everything shall be there that it needs, but it is not started: it still runs elsewhere.
+  bool prepare_only = false;
 
   friend bool operator==(const InstanceSpec&, const InstanceSpec&) = default;
 };

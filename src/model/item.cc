@@ -30,4 +30,13 @@ bool is_pinned(const Item& item) {
   return item.type == ItemType::Component || item.balancing == Balancing::Disabled;
 }
 
+bool keeps_state(const Item& item) {
+  return item.quotas.state.value_or(Bytes{}) > Bytes{} ||
+         item.request.state.value_or(Bytes{}) > Bytes{};
+}
+
+bool hands_state_over(const Item& item) {
+  return keeps_state(item) && item.state_move == StateMove::HandOver;
+}
+
 }  // namespace berth::model

@@ -110,6 +110,21 @@ struct Names<MovePolicy> {
   };
 };
 
+// How the state of an instance goes with it to its next place.
+enum class StateMove {
+  HandOver,  // the copy that it leaves is stopped first: nothing is lost on the way
+  LastCopy,  // the last one that was reported goes along, and nothing is stopped for that
+};
+
+template <>
+struct Names<StateMove> {
+  static constexpr std::string_view kWhat = "way for a state to move";
+  static constexpr std::array kTable{
+      Word<StateMove>{StateMove::HandOver, "handOver"},
+      Word<StateMove>{StateMove::LastCopy, "lastCopy"},
+  };
+};
+
 enum class Toleration { RuntimeNotReady, NodeNotReady };
 
 template <>
@@ -220,11 +235,15 @@ struct Item {
   std::vector<std::string> shared_resources;
   Balancing balancing = Balancing::Enabled;
   MovePolicy move = MovePolicy::MakeBeforeBreak;
+  StateMove state_move = StateMove::HandOver;
   std::set<Toleration> tolerates;
   std::vector<Port> ports;
   std::vector<AllowedConnection> allowed_connections;
   std::vector<std::string> hosts;
   std::optional<HealthCheck> health;
+  // Without a check: it is well when it has been active for so long. Nullopt: for as long as the
+  // control plane says.
+  std::optional<Duration> min_healthy;
   RestartPolicy restart;
   Thresholds alerts;
 
@@ -239,5 +258,11 @@ std::vector<RuntimeType> runtime_types_of(const Item& item, const Image& image);
 
 // A pinned instance stays where it was placed: rebalancing and displacement never move it.
 bool is_pinned(const Item& item);
+
+// Whether room is set aside for the state of its instances: they are made to keep one.
+bool keeps_state(const Item& item);
+
+// Whether an instance that moves is stopped first and goes on from the very last of its state.
+bool hands_state_over(const Item& item);
 
 }  // namespace berth::model

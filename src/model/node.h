@@ -90,6 +90,9 @@ struct NodeInfo {
   std::vector<SharedResource> shared_resources;
   std::vector<Runtime> runtimes;
   std::vector<std::string> remarks;  // for people: where its figures come from, what it cannot do
+  // Why its agent cannot write down what it is told: what runs goes on, nothing new is begun there.
+  // Empty: it can.
+  std::string store_problem;
 
   friend bool operator==(const NodeInfo&, const NodeInfo&) = default;
 };

@@ -35,6 +35,8 @@ struct EnvEntry {
 struct EnvOverride {
   std::string name;
   std::vector<EnvEntry> entries;
+  // Of a stored one whose variables expire: the date, since 1970, that their times count from.
+  std::optional<Duration> counted_from = {};
 
   friend bool operator==(const EnvOverride&, const EnvOverride&) = default;
 };

@@ -25,6 +25,18 @@ struct CommandNumber {
   friend auto operator<=>(const CommandNumber&, const CommandNumber&) = default;
 };
 
+// The proof that the control plane of a cluster has given a command. The seal is made with a key
+// that only that control plane has, so no node can invent one. Agents keep that of the newest
+// command they have carried out, and show it on each connection: a control plane whose store has
+// forgotten the command learns that it has.
+struct Receipt {
+  std::string cluster;
+  CommandNumber number;
+  std::string seal;
+
+  friend bool operator==(const Receipt&, const Receipt&) = default;
+};
+
 // What an agent shall run. A full command is the whole truth: what it does not list is stopped. A
 // partial one changes only what it names, and is valid only for an agent that has acted on `base`;
 // one that has not says so by its next report, and gets a full one.
@@ -40,8 +52,18 @@ struct Command {
   // under this digest has been looked at, and need not be reported again.
   std::vector<SavedState> states;
   std::vector<InstanceKey> erase;  // deleted for good: their storage and state shall be gone
+  bool report_told = false;        // answer with a full report that has `told`
+  std::optional<Receipt> receipt;  // of this very command; the shell that sends it seals it
 
   friend bool operator==(const Command&, const Command&) = default;
+};
+
+// What an agent was told last: enough to rebuild what a lost store has asked for.
+struct ToldOrders {
+  std::vector<InstanceSpec> run;
+  std::optional<NodeNetwork> network;
+
+  friend bool operator==(const ToldOrders&, const ToldOrders&) = default;
 };
 
 // What an agent says of itself. `revision` grows by one with each change that is reported; a full
@@ -62,6 +84,12 @@ struct Report {
   // Those that changed, again and again until a command says that they have been looked at. Their
   // generation means nothing. A report that says that an instance is gone has its last state too.
   std::vector<SavedState> states;
+  // In a full report. To the core of the controller only what its own control plane has sealed.
+  std::optional<Receipt> receipt;
+  std::optional<ToldOrders> told;  // in a full report that was asked for it
+  // What the agent was told is lost, or older than it should be, and `acted` is a guess: only a
+  // full command can set that right.
+  bool in_doubt = false;
 
   friend bool operator==(const Report&, const Report&) = default;
 };

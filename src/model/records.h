@@ -36,12 +36,15 @@ struct Names<Phase> {
 };
 
 // The place that a moving instance leaves, and what runs there until the new one is active; or, if
-// it must stop first, until it has stopped.
+// it must stop first, until it has stopped. One that hands over is stopped when everything is
+// prepared at its new place; then this is the place that it goes back to if the new copy fails.
 struct Leaving {
   Place place;
   std::string version;
   std::uint32_t image = 0;
   bool stop_first = false;
+  bool hand_over = false;
+  bool empty = false;  // of one that hands over: it has stopped there
 
   friend bool operator==(const Leaving&, const Leaving&) = default;
 };
@@ -71,10 +74,11 @@ struct InstanceRecord {
 };
 
 // What runs on a node shall go elsewhere. What finds no other place stays until the deadline, or
-// for good if there is none. A duration is kept, not a date: after a restart it is counted anew.
+// for good if there is none. A duration is kept, not a date: while there is no control plane
+// nothing can move, so that time does not count.
 struct DrainOrder {
   std::string why;
-  Duration deadline{};   // 0: none
+  Duration deadline{};   // what was left when it was written down; 0: none
   bool overdue = false;  // the deadline has passed
 
   friend bool operator==(const DrainOrder&, const DrainOrder&) = default;
@@ -169,13 +173,43 @@ struct StateRecord {
   friend bool operator==(const StateRecord&, const StateRecord&) = default;
 };
 
-// The controller's counters. `revision` grows with every durable change and numbers the commands.
+// Why a control plane does nothing but look until an operator has spoken.
+enum class HoldReason {
+  StoreLost,     // the store is new, but the unit is not
+  StoreBehind,   // an agent has carried out what the store does not know of
+  OtherCluster,  // an agent has carried out commands of another store of this unit
+};
+
+template <>
+struct Names<HoldReason> {
+  static constexpr std::string_view kWhat = "reason for a hold";
+  static constexpr std::array kTable{
+      Word<HoldReason>{HoldReason::StoreLost, "StoreLost"},
+      Word<HoldReason>{HoldReason::StoreBehind, "StoreBehind"},
+      Word<HoldReason>{HoldReason::OtherCluster, "OtherCluster"},
+  };
+};
+
+// What the store of a control plane lacks, as far as its agents can show.
+struct Hold {
+  HoldReason reason = HoldReason::StoreLost;
+  CommandNumber shown;         // the newest command that an agent has a receipt for
+  std::optional<NodeId> node;  // whose that is
+
+  friend bool operator==(const Hold&, const Hold&) = default;
+};
+
+// Who the store is, and the controller's counters. `revision` grows with every durable change and
+// numbers the commands; `epoch` grows when an operator declares the store to be the truth, so that
+// what agents have been told before counts as older.
 struct CounterRecord {
   std::uint64_t epoch = 1;
   std::uint64_t revision = 0;
   std::uint32_t next_uid = 0;
   std::uint32_t next_gid = 0;
   std::uint64_t next_freed = 0;
+  std::string cluster = {};  // drawn once, when the store was made
+  std::optional<Hold> hold = {};
 
   friend bool operator==(const CounterRecord&, const CounterRecord&) = default;
 };

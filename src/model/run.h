@@ -2,9 +2,11 @@
 
 #include <compare>
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "model/ids.h"
+#include "model/instance.h"
 #include "model/item.h"
 #include "model/protocol.h"
 
@@ -26,6 +28,9 @@ struct FoundRun {
   ItemType type = ItemType::Service;
   std::string version;
   bool starting = false;  // it does not run yet; that it does, or has ended, is told later
+  // What it was started with, and whether it stands still; so that an agent whose store is lost
+  // knows what it has. nullopt: that is not known, or it was told to stop.
+  std::optional<InstanceSpec> spec = {};
 
   friend bool operator==(const FoundRun&, const FoundRun&) = default;
 };

@@ -75,6 +75,14 @@ Result<void> make_directory(const std::string& tag) {
   return Error{Code::Unavailable, "cannot make " + path.string()};
 }
 
+// The one that is there, whatever the node was called when it was made.
+std::string find_router(const std::string& node, const std::string& tag) {
+  for (const std::string& name : NetworkNamespace::names("berth-")) {
+    if (name.ends_with("-" + tag)) return name;
+  }
+  return router_namespace(node, tag);
+}
+
 Result<void> look_for_what_is_needed() {
   if (::geteuid() != 0) {
     return Error{Code::Unavailable,
@@ -101,6 +109,15 @@ std::set<std::string> namespaces_in_use(const fs::path& state_dir, const std::st
     if (record) names.insert(instance_namespace(tag, record->found.key));
   }
   return names;
+}
+
+// Who has just heard of the end of a run finds its directory locked by who takes it away.
+bool becomes_unused(const fs::path& state_dir, const std::string& tag) {
+  for (int tries = 0; tries < 20; ++tries) {
+    if (namespaces_in_use(state_dir, tag).empty()) return true;
+    ::poll(nullptr, 0, 25);
+  }
+  return false;
 }
 
 // "item/subject/index", as we have written it.
@@ -145,10 +162,10 @@ bool HostNetwork::Problems::any() const {
 
 Result<std::unique_ptr<HostNetwork>> HostNetwork::open(Config config) {
   TRY(look_for_what_is_needed());
-  const std::string tag = tag_of(config.node, config.state_dir);
+  const std::string tag = config.tag;
   TRY(make_directory(tag));
   NetworkNamespace host = TRY(NetworkNamespace::own());
-  NetworkNamespace router = TRY(NetworkNamespace::make(router_namespace(config.node, tag)));
+  NetworkNamespace router = TRY(NetworkNamespace::make(find_router(config.node, tag)));
   TRY(router.run([] { return set_kernel(kRouterSettings); }));
   Links host_links = TRY(Links::open(host));
   Links router_links = TRY(Links::open(router));
@@ -201,15 +218,15 @@ void HostNetwork::sweep() {
 }
 
 Result<void> HostNetwork::remove_all(const Config& config) {
-  const std::string tag = tag_of(config.node, config.state_dir);
-  if (!namespaces_in_use(config.state_dir, tag).empty()) {
+  const std::string tag = config.tag;
+  if (!becomes_unused(config.state_dir, tag)) {
     return Error{Code::Unavailable, "instances of this agent still run"};
   }
   for (const std::string& name : NetworkNamespace::names(instance_namespace_prefix(tag))) {
     NetworkNamespace::remove(name);
   }
   NameServer({.directory = directory_of(tag), .upstream = config.name_servers}).stop();
-  NetworkNamespace::remove(router_namespace(config.node, tag));
+  NetworkNamespace::remove(find_router(config.node, tag));
   std::error_code error;
   fs::remove_all(directory_of(tag), error);
   const NetworkNamespace host = TRY(NetworkNamespace::own());
@@ -413,7 +430,7 @@ Result<void> HostNetwork::ensure_address() {
                         "machine reach the networks of this one, unless network.address names "
                         "another"
                       : "networks are on",
-             {{"address", to_string(address)}, {"router", router_namespace(config_.node, tag_)}});
+             {{"address", to_string(address)}, {"router", find_router(config_.node, tag_)}});
   return {};
 }
 

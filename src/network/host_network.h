@@ -23,6 +23,7 @@ namespace berth::network {
 
 struct Config {
   std::string node;
+  std::string tag;  // of the agent on this machine; in the name of all that others can see
   std::filesystem::path state_dir;
   std::optional<model::Ipv4> address;     // where other nodes reach this one; nullopt: found out
   std::string server;                     // the control plane's host: who reaches it shows how

@@ -168,7 +168,7 @@ class Networks : public ::testing::Test {
     fs::remove_all(directory_);
   }
 
-  static std::string tag(const Agent& agent) { return tag_of(agent.node, agent.state_dir); }
+  static std::string tag(const Agent& agent) { return agent.config.tag; }
 
   // A machine on the wire, with the address 192.0.2.NUMBER.
   std::string add_host(int number) {
@@ -196,6 +196,7 @@ class Networks : public ::testing::Test {
     agent.state_dir = directory_ / node;
     fs::create_directories(agent.state_dir);
     agent.config = {.node = node,
+                    .tag = earlier_tag_of(node, agent.state_dir),  // as good as any
                     .state_dir = agent.state_dir,
                     .address = address,
                     .server = host,  // no name that can be found; our tests find the host by it
@@ -341,6 +342,7 @@ TEST_F(Networks, AGuestSpeaksAtTheAddressOfItsInstance) {
   const auto machines =
       runtime::make_runtime({.state_dir = a.state_dir,
                              .agent_id = "a",
+                             .tag = tag(a),
                              .shim = fs::path(BERTH_BIN_DIR) / "berth-shim",
                              .image_dir = directory_ / "guest",
                              .networks = a.network.get()},

@@ -29,7 +29,7 @@ MacAddress mac_of(std::uint8_t second, model::Ipv4 address) {
 
 }  // namespace
 
-std::string tag_of(const std::string& node, const std::filesystem::path& state_dir) {
+std::string earlier_tag_of(const std::string& node, const std::filesystem::path& state_dir) {
   return fmt::format("{:08x}", short_hash_of(node + '\n' + state_dir.lexically_normal().string()));
 }
 

@@ -13,8 +13,8 @@
 // them has the agent's tag in its name.
 namespace berth::network {
 
-// Eight hex digits; the same for each life of an agent.
-std::string tag_of(const std::string& node, const std::filesystem::path& state_dir);
+// The tag that earlier releases have used, which kept none: eight hex digits.
+std::string earlier_tag_of(const std::string& node, const std::filesystem::path& state_dir);
 
 // Namespaces.
 std::string router_namespace(const std::string& node, const std::string& tag);

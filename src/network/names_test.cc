@@ -8,14 +8,16 @@ namespace berth::network {
 namespace {
 
 TEST(NetworkNames, AgentsOnOneMachineHaveDifferentTags) {
-  const std::set<std::string> tags{tag_of("n1", "/var/lib/a"), tag_of("n2", "/var/lib/a"),
-                                   tag_of("n1", "/var/lib/b")};
+  const std::set<std::string> tags{earlier_tag_of("n1", "/var/lib/a"),
+                                   earlier_tag_of("n2", "/var/lib/a"),
+                                   earlier_tag_of("n1", "/var/lib/b")};
   EXPECT_EQ(tags.size(), 3u);
 }
 
 TEST(NetworkNames, TheTagIsTheSameInEachLife) {
-  EXPECT_EQ(tag_of("gateway", "/var/lib/berth-agent"), tag_of("gateway", "/var/lib/./berth-agent"));
-  EXPECT_EQ(tag_of("gateway", "/var/lib/berth-agent"), "2289ec2e");
+  EXPECT_EQ(earlier_tag_of("gateway", "/var/lib/berth-agent"),
+            earlier_tag_of("gateway", "/var/lib/./berth-agent"));
+  EXPECT_EQ(earlier_tag_of("gateway", "/var/lib/berth-agent"), "2289ec2e");
 }
 
 TEST(NetworkNames, DevicesFitIntoWhatTheKernelTakes) {

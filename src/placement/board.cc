@@ -35,7 +35,8 @@ Board::Board(const Snapshot& snapshot, const Options& options)
       ledger_(snapshot.nodes, options.mode == Mode::RebalanceFull
                                   ? Ledger::Capacity::RelievedWhereOverloaded
                                   : Ledger::Capacity::Full),
-      seats_(requests_.size()) {
+      seats_(requests_.size()),
+      verdicts_left_(options.verdicts_max) {
   for (std::size_t node = 0; node < nodes().size(); ++node) {
     node_positions_.emplace(nodes()[node].id, node);
   }
@@ -162,12 +163,20 @@ void Board::refuse(std::size_t request) {
   const Pipeline now = pipeline();
   seat = Seat{.made_room_for = seat.made_room_for};
   seat.rejection = now.reject(requests_[request]);
-  if (options_.verdicts == Verdicts::ReasonOnly) {
+  if (!tells_verdicts(request)) {
     seat.rejection->verdicts.clear();
     return;
   }
   seat.hint = hint_to_place(now, requests_[request]);
   explain(request, fmt::format("refused: {}", model::to_string(seat.rejection->reason)));
+}
+
+bool Board::tells_verdicts(std::size_t request) {
+  if (requests_[request].key == options_.explain) return true;
+  const std::size_t count = seats_[request].rejection->verdicts.size();
+  if (options_.verdicts == Verdicts::ReasonOnly || count > verdicts_left_) return false;
+  verdicts_left_ -= count;
+  return true;
 }
 
 void Board::leave_alone(std::size_t request, Rejection rejection) {

@@ -37,6 +37,7 @@ class Board {
   const Seat& seat(std::size_t request) const { return seats_[request]; }
   const Ledger& ledger() const { return ledger_; }
   const Options& options() const { return options_; }
+  bool is_wanted() const { return !options_.is_wanted || options_.is_wanted(); }
   Pipeline pipeline() const {
     return {nodes(), ledger_, measuring_, planned_ ? &*planned_ : nullptr};
   }
@@ -87,6 +88,7 @@ class Board {
   Placement placement_of(std::size_t request);
   Refusal refusal_of(std::size_t request);
   std::optional<model::InstanceKey> made_room_for(std::size_t request) const;
+  bool tells_verdicts(std::size_t request);
   void explain(std::size_t request, std::string summary);
   bool leaves_storage(const Request& request, const Placement& placement) const;
   NodeLoad load_of(std::size_t node) const;
@@ -101,6 +103,7 @@ class Board {
   std::map<model::NodeId, std::size_t> node_positions_;
   Ledger ledger_;
   std::vector<Seat> seats_;
+  std::size_t verdicts_left_;
   std::optional<PlannedUsage> planned_;
   std::vector<Relief> relief_;
   Recorder recorder_;

@@ -118,6 +118,9 @@ Changes make_usable(const Site& site) {
   if (site.view().cordoned) {
     changes.push_back({Effort::Uncordon, 0, fmt::format("uncordon {}", site.name())});
   }
+  if (!site.view().info->store_problem.empty()) {
+    changes.push_back({Effort::Repair, 0, fmt::format("make room on the disk of {}", site.name())});
+  }
   const auto& tolerates = site.request.item->tolerates;
   if (site.view().ready || tolerates.contains(model::Toleration::NodeNotReady)) return changes;
   const model::Runtime* primary = site.view().primary;

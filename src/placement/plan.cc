@@ -10,7 +10,7 @@ namespace {
 // Each turn displaces only lower priorities than the one before, so it ends.
 void run(Board& board) {
   RequestList rest = keep_round(board);
-  while (!rest.empty()) {
+  while (!rest.empty() && board.is_wanted()) {
     const RequestList refused = place_round(board, rest);
     rest = displace_round(board, refused);
   }
@@ -35,6 +35,7 @@ Plan make_plan(const Snapshot& snapshot, const Options& options) {
     case Mode::Replan: place_round(board, all_requests(board)); break;
     case Mode::RebalanceFull: place_round(board, policy_pass(board)); break;
   }
+  if (!board.is_wanted()) return {.given_up = true};
   return board.take_plan();
 }
 

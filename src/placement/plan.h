@@ -1,6 +1,8 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <limits>
 #include <optional>
 #include <set>
 #include <string>
@@ -132,6 +134,7 @@ struct Plan {
   std::vector<NodeLoad> nodes;        // ordered by id
   std::vector<Relief> relief;         // of a minimal rebalance: in the order of treatment
   std::optional<Explanation> explanation;
+  bool given_up = false;  // by whoever asked for it: nothing else is in it
 
   friend bool operator==(const Plan&, const Plan&) = default;
 };
@@ -139,6 +142,7 @@ struct Plan {
 // Whether carrying the plan out would do anything.
 bool changes_anything(const Plan& plan);
 
+// Of refusals: what each node said, or the reason only, but for the one that is to be explained.
 enum class Verdicts { PerNode, ReasonOnly };
 
 // Whether the plan tells what the nodes said to those whose place or version it decides, so that it
@@ -152,6 +156,11 @@ struct Options {
   std::optional<model::InstanceKey> explain;
   // Of a minimal rebalance: the only ones to relieve; nullopt: all that are overloaded.
   std::optional<std::set<model::NodeId>> relieve;
+  // Asked again and again: whether anybody still wants the plan. Without it, everybody does.
+  std::function<bool()> is_wanted = {};
+  // Refusals after so many answers of nodes tell their reason only, so that a plan that asks for
+  // far too much does not take all memory to say so.
+  std::size_t verdicts_max = std::numeric_limits<std::size_t>::max();
 };
 
 Plan make_plan(const Snapshot& snapshot, const Options& options);

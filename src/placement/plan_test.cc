@@ -145,6 +145,45 @@ TEST(Plan, ReasonsAreTheSameWithoutVerdicts) {
   EXPECT_TRUE(brief.refused[0].nodes.empty());
 }
 
+TEST(Plan, RefusalsBeyondTheLimitTellTheirReasonOnlyUnlessOneIsToBeExplained) {
+  const model::Manifest manifest{an_item("a").asking_cpu(2000), a_run("a", {.instances = 4}),
+                                 a_node("n1"), a_node("n2")};
+  const Plan plan = plan_of(manifest, {.explain = key("a", 3), .verdicts_max = 5});
+  ASSERT_EQ(plan.refused.size(), 4U);
+  EXPECT_EQ(plan.refused[1].nodes.size(), 2U);
+  EXPECT_EQ(plan.refused[2].reason, Reason::InsufficientCpu);
+  EXPECT_TRUE(plan.refused[2].nodes.empty());
+  EXPECT_EQ(plan.refused[3].nodes.size(), 2U);
+  EXPECT_EQ(plan.refused[3].hint, plan.refused[0].hint);
+}
+
+// However far it has come: it says so, and nothing else.
+TEST(Plan, IsGivenUpWhenNobodyWantsItAnyMore) {
+  const model::Manifest manifest{
+      an_item("a").asking_cpu(600),
+      an_item("b").asking_cpu(600),
+      an_item("c").asking_cpu(600),
+      a_run("a", {.priority = 2}),
+      a_run("b", {.priority = 1, .instances = 2}),
+      a_run("c"),
+      a_node("n1").running("c", 0),
+      a_node("n2").running("b", 0),
+  };
+  const Snapshot snapshot = snapshot_of(manifest);
+  for (const Mode mode : {Mode::Run, Mode::Replan, Mode::RebalanceMinimal, Mode::RebalanceFull}) {
+    const Plan whole = make_plan(snapshot, {.mode = mode});
+    int questions = 0;
+    for (int patience = 0; patience == 0 || questions > patience; ++patience) {
+      questions = 0;
+      const Plan plan =
+          make_plan(snapshot, {.mode = mode, .is_wanted = [&] { return ++questions <= patience; }});
+      const bool given_up = questions > patience;
+      EXPECT_EQ(plan, given_up ? Plan{.given_up = true} : whole) << patience;
+    }
+    EXPECT_GT(questions, 4) << "it is asked while there is something to do";
+  }
+}
+
 TEST(Plan, OnlyWhatIsDoneChangesAnything) {
   const model::Manifest kept{an_item("a"), a_run("a"), a_node("n1").running("a", 0)};
   EXPECT_FALSE(changes_anything(plan_of(kept)));

@@ -62,6 +62,7 @@ struct Present {
   model::Usage measured;
   bool finished =
       false;  // it has done what it was for: wherever else it went, it would do it again
+  bool returning = false;  // it did not come up elsewhere, and starts here again: that comes first
 };
 
 // Where an instance has what it cannot take along.

@@ -41,6 +41,9 @@ std::string readiness_text(const NodeView& node, const model::Runtime& runtime) 
 std::string usable_detail(const NodeView& node) {
   if (node.drain != Drain::No) return "is being drained";
   if (node.cordoned) return "is cordoned";
+  if (!node.info->store_problem.empty()) {
+    return joined({"cannot write its store: ", node.info->store_problem});
+  }
   if (node.primary == nullptr) return "has no runtime";
   return fmt::format("is not Ready: its primary runtime {}", readiness_text(node, *node.primary));
 }

@@ -49,6 +49,11 @@ class Ends : public RunListener {
 
   void exited(const model::InstanceKey& key, const model::RunId& run, std::int32_t exit_code,
               const model::Problem& problem) override;
+  void remarked(const model::InstanceKey& key, const model::RunId& run,
+                const model::Problem& remark) override;
+
+  // Waits until this was remarked on some run.
+  std::optional<model::Problem> wait_for_remark(const std::string& reason);
 
   // Waits for it; nullopt: it was not told in a long time.
   std::optional<End> wait_for(const model::InstanceKey& key, const model::RunId& run);
@@ -58,6 +63,7 @@ class Ends : public RunListener {
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   std::vector<End> ends_;
+  std::vector<model::Problem> remarks_;
 };
 
 // Long enough for the slowest machine; nobody waits that long when all is well.

@@ -46,6 +46,24 @@ std::optional<Ends::End> Ends::wait_for(const model::InstanceKey& key, const mod
   return find() == ends_.end() ? std::nullopt : std::optional(*find());
 }
 
+void Ends::remarked(const model::InstanceKey&, const model::RunId&, const model::Problem& remark) {
+  {
+    const std::lock_guard lock(mutex_);
+    remarks_.push_back(remark);
+  }
+  changed_.notify_all();
+}
+
+std::optional<model::Problem> Ends::wait_for_remark(const std::string& reason) {
+  std::unique_lock lock(mutex_);
+  const auto made = [&] {
+    return std::find_if(remarks_.begin(), remarks_.end(),
+                        [&](const model::Problem& one) { return one.reason == reason; });
+  };
+  changed_.wait_for(lock, kPatience, [&] { return made() != remarks_.end(); });
+  return made() == remarks_.end() ? std::nullopt : std::optional(*made());
+}
+
 std::size_t Ends::count() const {
   const std::lock_guard lock(mutex_);
   return ends_.size();
@@ -58,7 +76,8 @@ RuntimeTest::RuntimeTest() {
   EXPECT_NE(::mkdtemp(path.data()), nullptr);
   std::filesystem::permissions(path, std::filesystem::perms(0711));
   config_ = {.state_dir = path,
-             .agent_id = std::filesystem::path(path).filename().string(),
+             .agent_id = "node-of-" + std::filesystem::path(path).filename().string(),
+             .tag = std::filesystem::path(path).filename().string(),
              .shim = std::filesystem::path(BERTH_BIN_DIR) / "berth-shim",
              .dmips_per_core = 10'000,
              .image_dir = std::filesystem::temp_directory_path()};
@@ -220,7 +239,12 @@ using testing::HasSubstr;
 constexpr char kNothingBeside[] = "nothing can be run beside a machine";
 const std::string kForEver = "echo ready; while :; do sleep 0.05; done";
 
+// With all that it was started with: an agent may have lost that.
 model::FoundRun found(const model::InstanceSpec& spec, const model::RunId& run) {
+  return {spec.key, run, spec.item.type, spec.item.version, false, spec};
+}
+
+model::FoundRun stopping(const model::InstanceSpec& spec, const model::RunId& run) {
   return {spec.key, run, spec.item.type, spec.item.version};
 }
 
@@ -316,7 +340,7 @@ TEST_P(RuntimeConformance, AStopGoesOnWithoutTheAgent) {
   wait_for_output(spec, "O:ready");
   runtime().stop(spec.key, run(0), 200ms);
   restart_agent();
-  EXPECT_THAT(list(), ElementsAre(found(spec, run(0))));
+  EXPECT_THAT(list(), ElementsAre(stopping(spec, run(0))));
   EXPECT_EQ(wait_for_exit(spec), 137);
 }
 

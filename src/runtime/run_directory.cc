@@ -10,6 +10,7 @@
 #include <cstring>
 #include <map>
 
+#include "codec/record.h"
 #include "model/names.h"
 #include "runtime/shim/files.h"
 
@@ -17,6 +18,7 @@ namespace berth::runtime {
 namespace {
 
 constexpr char kRecordFile[] = "run";
+constexpr char kSpecFile[] = "spec";
 constexpr std::size_t kRecordBytesMax = 64 << 10;
 constexpr std::size_t kNameBytesMax = 200;
 
@@ -80,7 +82,8 @@ std::string encode(const RunRecord& record) {
          line("type", model::to_string(found.type)) + line("version", found.version) +
          line("runtime", record.runtime.id.value()) +
          line("runtimeType", model::to_string(record.runtime.type)) +
-         line("program", record.runtime.program) + line("boot", record.boot) + line("complete", 1);
+         line("program", record.runtime.program) + line("boot", record.boot) +
+         line("tag", record.tag) + line("complete", 1);
 }
 
 std::optional<RunRecord> decode_run_record(std::string_view bytes) {
@@ -94,7 +97,8 @@ std::optional<RunRecord> decode_run_record(std::string_view bytes) {
       .runtime = {.id = model::RuntimeId{lines["runtime"]},
                   .type = runtime_type.value_or(model::RuntimeType::Process),
                   .program = std::string(lines["program"])},
-      .boot = std::string(lines["boot"])};
+      .boot = std::string(lines["boot"]),
+      .tag = std::string(lines["tag"])};
   model::FoundRun& found = record.found;
   if (!type || !parse(lines["index"], found.key.index) ||
       !parse(lines["epoch"], found.run.generation.epoch) ||
@@ -157,6 +161,14 @@ std::vector<RuntimeSpec> runtimes_of_runs(const std::filesystem::path& state_dir
   return all;
 }
 
+std::string tag_of_runs(const std::filesystem::path& state_dir) {
+  for (const RunDirectory& directory : RunDirectory::all(state_dir)) {
+    const auto record = directory.record();
+    if (record && !record->tag.empty()) return record->tag;
+  }
+  return "";
+}
+
 std::vector<RunDirectory> RunDirectory::of(const std::filesystem::path& state_dir,
                                            const model::InstanceKey& key) {
   std::vector<RunDirectory> found;
@@ -173,12 +185,18 @@ Result<void> RunDirectory::create(const RunRecord& record) const {
   std::error_code error;
   for (int tries = 0; tries < 3; ++tries) {
     std::filesystem::create_directories(fresh.path_, error);
-    if (error || !fresh.write(kRecordFile, encode(record))) continue;
+    if (error || !fresh.write_all(record)) continue;
     std::filesystem::rename(fresh.path_, path_, error);
     if (!error) return {};
   }
   errno = error ? error.value() : errno;
   return failure("cannot make", path_);
+}
+
+Result<void> RunDirectory::write_all(const RunRecord& record) const {
+  const auto& spec = record.found.spec;
+  if (spec) TRY(write(kSpecFile, codec::encode_record(*spec)));
+  return write(kRecordFile, encode(record));
 }
 
 Result<void> RunDirectory::write(const char* name, std::string_view content) const {
@@ -203,6 +221,15 @@ void RunDirectory::erase(const char* name) const { ::unlink((path_ / name).c_str
 std::optional<RunRecord> RunDirectory::record() const {
   const auto bytes = read(kRecordFile, kRecordBytesMax);
   return bytes ? decode_run_record(*bytes) : std::nullopt;
+}
+
+std::optional<model::InstanceSpec> RunDirectory::spec() const {
+  const auto bytes = read(kSpecFile, shim::kLaunchBytesMax);
+  if (!bytes) return std::nullopt;
+  auto decoded = codec::decode_record<model::InstanceSpec>(*bytes);
+  if (!decoded) return std::nullopt;
+  decoded->paused = has(shim::kPausedFile);
+  return *std::move(decoded);
 }
 
 std::optional<shim::Launch> RunDirectory::launch() const {
@@ -234,6 +261,7 @@ bool RunDirectory::is_supervised() const {
 
 void RunDirectory::remove() const {
   const Fd lock(::open((path_ / shim::kLockFile).c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
+  if (!lock.is_open() && shim::lacks_descriptors()) return;  // it may live
   if (lock.is_open() && ::flock(lock.get(), LOCK_EX | LOCK_NB) != 0) return;
   erase(shim::kLaunchFile);  // first: without it a shim starts nothing
   std::error_code ignored;

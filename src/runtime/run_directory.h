@@ -18,9 +18,10 @@ namespace berth::runtime {
 
 // What a run's directory says of it.
 struct RunRecord {
-  model::FoundRun found;
-  RuntimeSpec runtime;  // that started it
-  std::string boot;     // of the machine, when it was started
+  model::FoundRun found;  // what it was started with is in a file of its own
+  RuntimeSpec runtime;    // that started it
+  std::string boot;       // of the machine, when it was started
+  std::string tag = {};   // of the agent; "": an earlier release has started it
 
   friend bool operator==(const RunRecord&, const RunRecord&) = default;
 };
@@ -36,6 +37,9 @@ std::string file_name_of(const model::RunId& run);
 
 // The runtimes that have started what there is, each once.
 std::vector<RuntimeSpec> runtimes_of_runs(const std::filesystem::path& state_dir);
+
+// The tag under which an earlier life of this agent has started what there is; "" if none says.
+std::string tag_of_runs(const std::filesystem::path& state_dir);
 
 // Tells the machine's boots apart.
 std::string boot_of_machine();
@@ -61,6 +65,9 @@ class RunDirectory {
   void erase(const char* name) const;
 
   std::optional<RunRecord> record() const;
+  // What it was started with, and whether it stands still now. nullopt: an earlier release has
+  // started it.
+  std::optional<model::InstanceSpec> spec() const;
   std::optional<shim::Launch> launch() const;
   std::optional<shim::Ending> ending() const;
   std::optional<pid_t> pid(const char* name) const;
@@ -74,6 +81,8 @@ class RunDirectory {
   void remove() const;
 
  private:
+  Result<void> write_all(const RunRecord& record) const;
+
   std::filesystem::path path_;
 };
 

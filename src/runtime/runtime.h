@@ -31,6 +31,15 @@ class RunListener {
   virtual void exited(const model::InstanceKey& key, const model::RunId& run,
                       std::int32_t exit_code, const model::Problem& problem) = 0;
 
+  // What is to be said of a run that has not ended: what its start waits for, or what is wrong
+  // although it runs. Nothing: not any more.
+  virtual void remarked(const model::InstanceKey& key, const model::RunId& run,
+                        const model::Problem& remark) {
+    static_cast<void>(key);
+    static_cast<void>(run);
+    static_cast<void>(remark);
+  }
+
   // A run that was listed as one that is still starting runs now.
   virtual void started(const model::InstanceKey& key, const model::RunId& run) {
     static_cast<void>(key);
@@ -85,6 +94,10 @@ class Runtime {
   // by one thread at a time: what is dear is done only when there is a reason to. Whoever starts
   // programs for it kills them at the deadline, with their whole process group.
   virtual ProbeResult probe(Duration deadline) = 0;
+
+  // Something has changed that may help, settings perhaps: what has not worked is tried again by
+  // the next probe, however long it would have been left alone.
+  virtual void reconsider() {}
 
   // All runs that are running, or that an earlier life of the agent has begun to start, or whose
   // end has not been told yet. From now on their ends are told, always by another thread than the

@@ -28,6 +28,8 @@ std::unique_ptr<Runtime> make_runtime(const MachineConfig& config, const Runtime
   if (!components.empty()) components = from_root(components);
   ::mkdir(machine.state_dir.c_str(), 0711);
   ::mkdir((machine.state_dir / "runs").c_str(), 0700);
+  std::error_code ignored;  // earlier releases have kept there what they tried runtimes with
+  std::filesystem::remove_all(machine.state_dir / ("probe-" + spec.id.value()), ignored);
   switch (spec.type) {
     case model::RuntimeType::Process:
       return std::make_unique<ProcessRuntime>(machine, spec.id, listener);

@@ -43,7 +43,8 @@ struct MachineConfig {
   // Below it: runs/ logs/ storage/ state/ images/ oci/. It is made if it is not there; instances
   // run as users of their own must be able to pass through it (mode 0711).
   std::filesystem::path state_dir;
-  std::string agent_id;                  // of this node; several agents may share a machine
+  std::string agent_id;                  // the name of this node
+  std::string tag = {};                  // our own on this machine: other agents have other tags
   std::filesystem::path shim;            // the program berth-shim
   std::int64_t dmips_per_core = 10'000;  // what a whole core is, for limits on the processor
   std::filesystem::path image_dir;       // where relative references to OCI layouts begin

@@ -2,6 +2,7 @@
 
 #include <sys/types.h>
 
+#include <chrono>
 #include <cstdint>
 #include <deque>
 #include <filesystem>
@@ -40,13 +41,19 @@ struct LiveRun {
 // is in its directory; here is only what this life of the agent adds: which ends have been told.
 //
 // A run ends when its shim does. One thread waits for all of them, and is the only one to tell the
-// listener. Safe to use from several threads.
+// listener. It also looks whether shims do what they are there for: one that stands still is told
+// to go on, one that does not hear that it shall stop its program is killed, and the agent ends
+// what it has left. Safe to use from several threads.
+//
+// Each run costs one descriptor. Without any left a run is looked at from time to time instead.
 class Supervisor {
  public:
   struct Config {
     RuntimeSpec runtime;
     std::filesystem::path state_dir;
     std::filesystem::path shim;
+    std::string tag = {};
+    Duration between_looks = 5s;  // at shims that have nothing to do
   };
 
   Supervisor(Config config, RunListener& listener);
@@ -70,6 +77,7 @@ class Supervisor {
 
  private:
   using Name = std::pair<model::InstanceKey, model::RunId>;
+  using Clock = std::chrono::steady_clock;
   enum class Phase {
     Starting,
     Found,  // an earlier life of the agent has begun to start it, and it does not run yet
@@ -84,6 +92,13 @@ class Supervisor {
     pid_t shim = -1;
     pid_t program = -1;
     std::optional<Duration> stop_grace = {};
+    Clock::time_point begun_at = Clock::now();  // to start, or to be looked at
+    Clock::time_point stop_told_at = {};
+    bool is_launched = false;    // starting: its preparation is done
+    bool was_asked = false;      // the program, by us, to end
+    bool was_killed = false;     // its shim, by us
+    model::Problem remark = {};  // as it was told
+    Duration remark_at{};        // since its begin: when the next is due
   };
   // An end that the thread has to tell.
   struct End {
@@ -92,7 +107,8 @@ class Supervisor {
     model::Problem problem;
   };
 
-  Started<void> launch(const Name& name, const RunDirectory& directory, const Prepare& prepare);
+  Started<void> launch(const model::FoundRun& found, const RunDirectory& directory,
+                       const Prepare& prepare);
   Started<void> begin(const Name& name, const model::FoundRun& found,
                       const RunDirectory& directory);
   void start_failed(const Name& name);
@@ -101,7 +117,15 @@ class Supervisor {
   // With the mutex held:
   void adopt(const RunDirectory& directory, const RunRecord& record);
   void watch(const Name& name, Entry& entry);
-  void signal_stop(Entry& entry);
+  bool open_handle(Entry& entry);
+  void signal_stop(const Name& name, Entry& entry);
+  void tell_to_stop(const Name& name, Entry& entry);
+  static void signal_shim(const Entry& entry, pid_t shim, int number);
+  std::vector<Name> names_to_look_at(Clock::time_point now);
+  model::Problem look_at(const Name& name, Entry& entry, Clock::time_point now);
+  model::Problem look_at_start(Entry& entry, Clock::time_point now) const;
+  model::Problem look_at_shim(const Entry& entry, pid_t shim) const;
+  void intervene(Entry& entry, pid_t shim, Clock::time_point now);
   void end_soon(const Name& name);
   void say_soon(End end);
 
@@ -109,6 +133,7 @@ class Supervisor {
 
   void wait_for_ends();
   int look_again_ms() const;
+  void look();
   void tell_started();
   void take(std::uint64_t token);
   void tell_queued();
@@ -126,6 +151,9 @@ class Supervisor {
   std::map<std::uint64_t, Name> watched_;
   std::uint64_t next_token_ = 1;
   std::set<Name> coming_;    // of phase Found, unless they have ended since
+  std::set<Name> attended_;  // that start, shall end, or had a remark made on them
+  Clock::time_point next_look_ = Clock::now();
+  Clock::time_point next_look_at_all_ = Clock::now();
   std::deque<Name> ended_;   // found to have ended
   std::deque<End> unknown_;  // asked to stop, and not there
   bool closing_ = false;

@@ -3,8 +3,11 @@
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <sys/file.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -13,6 +16,8 @@
 #include <thread>
 
 #include "runtime/conformance.h"
+#include "runtime/intervention.h"
+#include "runtime/process/process_table.h"
 
 namespace berth::runtime {
 namespace {
@@ -39,7 +44,8 @@ class SupervisorTest : public testing::Test {
     supervisor_ = std::make_unique<Supervisor>(
         Supervisor::Config{.runtime = {.id = model::RuntimeId{"process"}},
                            .state_dir = state_dir_,
-                           .shim = std::filesystem::path(BERTH_BIN_DIR) / "berth-shim"},
+                           .shim = std::filesystem::path(BERTH_BIN_DIR) / "berth-shim",
+                           .between_looks = 50ms},
         listener);
   }
 
@@ -49,6 +55,18 @@ class SupervisorTest : public testing::Test {
             .log_directory = state_dir_.string(),
             .log_bytes = 10'000,
             .log_files = 1};
+  }
+
+  // Another run of the same.
+  model::FoundRun nth(std::uint32_t attempt) const {
+    model::FoundRun other = found_;
+    other.run.attempt = attempt;
+    return other;
+  }
+
+  void stop_and_wait(const model::FoundRun& run) {
+    supervisor_->stop(run.key, run.run, 1h);
+    EXPECT_EQ(ends_.wait_for(run.key, run.run)->code, 143);
   }
 
   RunDirectory directory() const { return {state_dir_, found_.key, found_.run}; }
@@ -157,6 +175,140 @@ TEST_F(SupervisorTest, ARunThatAnEarlierLifeHasBegunToStartRunsWhenItsProgramDoe
   supervisor_.reset();
 }
 
+std::size_t open_descriptors() {
+  using Iterator = std::filesystem::directory_iterator;
+  return static_cast<std::size_t>(std::distance(Iterator("/proc/self/fd"), Iterator()));
+}
+
+TEST_F(SupervisorTest, ARunCostsOneDescriptor) {
+  constexpr std::uint32_t kRuns = 8;
+  const std::size_t before = open_descriptors();
+  for (std::uint32_t attempt = 0; attempt < kRuns; ++attempt) {
+    ASSERT_TRUE(supervisor_->start(nth(attempt), [&](const RunDirectory&) {
+      return launch({"sleep", "1000"});
+    }));
+  }
+  EXPECT_LE(open_descriptors(), before + kRuns);
+  for (std::uint32_t attempt = 0; attempt < kRuns; ++attempt) stop_and_wait(nth(attempt));
+  EXPECT_EQ(open_descriptors(), before);
+}
+
+// Lets this process open no more than it has open.
+class NoDescriptors {
+ public:
+  NoDescriptors() {
+    ::getrlimit(RLIMIT_NOFILE, &usual_);
+    const shim::Fd next(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+    const rlimit none{static_cast<rlim_t>(next.get()), usual_.rlim_max};
+    ::setrlimit(RLIMIT_NOFILE, &none);
+  }
+  ~NoDescriptors() { ::setrlimit(RLIMIT_NOFILE, &usual_); }
+
+ private:
+  rlimit usual_{};
+};
+
+TEST_F(SupervisorTest, ARunIsNotGivenUpForWantOfDescriptors) {
+  ASSERT_TRUE(supervisor_->start(found_, [&](const RunDirectory&) {
+    return launch({"sleep", "1000"});
+  }));
+  open();
+  {
+    const NoDescriptors none;
+    EXPECT_FALSE(supervisor_->list());
+    directory().remove();
+  }
+  EXPECT_TRUE(directory().is_supervised());
+  EXPECT_EQ(supervisor_->list()->size(), 1U);
+  EXPECT_EQ(ends_.count(), 0U);
+  stop_and_wait(found_);
+}
+
+TEST_F(SupervisorTest, AShimThatStandsStillIsToldToGoOnAndThatIsSaid) {
+  ASSERT_TRUE(supervisor_->start(found_, [&](const RunDirectory&) {
+    return launch({"sleep", "1000"});
+  }));
+  const pid_t shim = supervisor_->find(found_.key)->shim;
+  ::kill(shim, SIGSTOP);
+  const auto remark = ends_.wait_for_remark("SupervisorStopped");
+  ASSERT_TRUE(remark);
+  EXPECT_THAT(remark->message, HasSubstr(std::to_string(shim)));
+  EXPECT_TRUE(ends_.wait_for_remark("")) << "it goes on";
+  EXPECT_NE(read_process(shim)->state, 'T');
+  EXPECT_EQ(ends_.count(), 0U);
+  stop_and_wait(found_);
+}
+
+TEST_F(SupervisorTest, AShimThatStandsStillCarriesOutAStopAtOnce) {
+  ASSERT_TRUE(supervisor_->start(found_, [&](const RunDirectory&) {
+    return launch({"sleep", "1000"});
+  }));
+  ::kill(supervisor_->find(found_.key)->shim, SIGSTOP);
+  supervisor_->stop(found_.key, found_.run, 1h);
+  EXPECT_EQ(ends_.wait_for(found_.key, found_.run)->code, 143);
+}
+
+// Plays a shim that hears nothing, with a program that can be asked to end.
+[[noreturn]] void play_a_deaf_shim(const RunDirectory& directory) {
+  sigset_t all;
+  ::sigfillset(&all);
+  ::sigprocmask(SIG_BLOCK, &all, nullptr);
+  const int lock = ::open((directory.path() / shim::kLockFile).c_str(), O_RDWR | O_CREAT, 0600);
+  ::flock(lock, LOCK_EX);
+  const pid_t program = ::fork();
+  if (program == 0) {
+    ::close(lock);
+    ::setsid();
+    ::sigprocmask(SIG_UNBLOCK, &all, nullptr);
+    for (;;) ::pause();
+  }
+  static_cast<void>(directory.write(shim::kShimFile, std::to_string(::getpid())));
+  static_cast<void>(directory.write(shim::kPidFile, std::to_string(program)));
+  for (;;) ::pause();
+}
+
+TEST_F(SupervisorTest, AProgramWhoseShimDoesNotHearIsAskedToEndByTheAgent) {
+  ASSERT_TRUE(directory().create({found_, {model::RuntimeId{"process"}}, boot_of_machine()}));
+  ASSERT_TRUE(directory().write(shim::kLaunchFile, encode(launch({"sleep", "1000"}))));
+  supervisor_.reset();  // no thread of it shall be copied
+  const pid_t shim = ::fork();
+  if (shim == 0) play_a_deaf_shim(directory());
+  ASSERT_TRUE(eventually([&] { return directory().pid(shim::kPidFile).has_value(); }));
+  open();
+  ASSERT_EQ(supervisor_->list()->size(), 1U);
+  supervisor_->stop(found_.key, found_.run, 1h);
+  const auto end = ends_.wait_for(found_.key, found_.run);
+  ASSERT_TRUE(end);
+  EXPECT_EQ(end->code, 137);
+  EXPECT_THAT(end->problem.message, HasSubstr("did not carry out the stop"));
+  EXPECT_TRUE(ends_.wait_for_remark("SupervisorStopped"));
+  EXPECT_TRUE(eventually([&] { return !directory().has(""); })) << "it is forgotten";
+  int status = 0;
+  ::waitpid(shim, &status, 0);
+  EXPECT_TRUE(WIFSIGNALED(status));
+}
+
+TEST(Intervention, WaitsForAShimThatHasHeard) {
+  StopUnderWay stop{.since = 10s, .grace = 1s};
+  EXPECT_EQ(intervention_in(stop), Intervention::None);
+  stop.since = 11s;
+  EXPECT_EQ(intervention_in(stop), Intervention::KillShim);
+}
+
+TEST(Intervention, AsksTheProgramInPlaceOfAShimThatHasNotHeardAndKillsBothAfterTheGrace) {
+  StopUnderWay stop{.since = 1999ms, .grace = 5s, .has_heard = false, .can_be_asked = true};
+  EXPECT_EQ(intervention_in(stop), Intervention::None);
+  stop.since = 2s;
+  EXPECT_EQ(intervention_in(stop), Intervention::AskProgram);
+  stop.since = 5s;
+  EXPECT_EQ(intervention_in(stop), Intervention::KillShim);
+}
+
+TEST(Intervention, KillsAShimThatHasNotHeardOnceItsProgramIsGone) {
+  const StopUnderWay stop{.since = 2s, .grace = 1h, .has_heard = false, .can_be_asked = false};
+  EXPECT_EQ(intervention_in(stop), Intervention::KillShim);
+}
+
 // Runs end, and with that change their place, while they are put in order.
 TEST_F(SupervisorTest, RunsThatEndWhileTheyAreListedAreListed) {
   constexpr std::uint32_t kRuns = 64;
@@ -186,7 +338,8 @@ TEST(RunRecord, IsReadAsItWasWritten) {
                           model::ItemType::Function,
                           "1.0 beta"},
                          {model::RuntimeId{"second"}, model::RuntimeType::Runc, "/opt/runc"},
-                         "boot"};
+                         "boot",
+                         "0123abcd"};
   EXPECT_EQ(decode_run_record(encode(record)), record);
   EXPECT_FALSE(decode_run_record(""));
   const std::string whole = encode(record);

@@ -16,6 +16,8 @@ class Trial {
   bool is_due(Time now, const std::string& identity) const;
   void done(Time now, std::string identity, ProbeResult result);
   void forget() { *this = {}; }
+  // It may help to try once more now.
+  void reconsider() { next_ = Time{}; }
 
   const ProbeResult& result() const { return result_; }
 

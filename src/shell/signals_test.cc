@@ -1,6 +1,7 @@
 #include "shell/signals.h"
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
@@ -10,6 +11,7 @@
 #include <cstring>
 
 #include "shell/clock.h"
+#include "shell/descriptor_limit.h"
 #include "shell/notify.h"
 
 namespace berth::shell {
@@ -21,6 +23,18 @@ TEST(Signals, ATermIsAValue) {
   EXPECT_EQ(signals->wait(now()), std::nullopt);
   kill(getpid(), SIGTERM);
   EXPECT_EQ(signals->wait(now() + 60s), SIGTERM);
+}
+
+TEST(DescriptorLimit, IsRaisedAsFarAsItMayBeAndTheUsualOneIsGiven) {
+  rlimit before{};
+  ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &before), 0);
+  const rlimit low{100, before.rlim_max};
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &low), 0);
+  EXPECT_EQ(raise_descriptor_limit().before, 100u);
+  rlimit raised{};
+  getrlimit(RLIMIT_NOFILE, &raised);
+  EXPECT_EQ(raised.rlim_cur, before.rlim_max);
+  setrlimit(RLIMIT_NOFILE, &before);
 }
 
 TEST(Notify, SpeaksToTheSocketThatSystemdNames) {

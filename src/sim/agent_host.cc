@@ -20,6 +20,7 @@ struct Apply {
   agent::Restored& memory;
 
   void operator()(const agent::WriteActed& write) const { memory.acted = write.acted; }
+  void operator()(const agent::WriteReceipt& write) const { memory.receipt = write.receipt; }
   void operator()(const agent::WriteNetwork& write) const { memory.network = write.network; }
   void operator()(const agent::WriteWanted& write) const {
     put(memory.wanted, write.key, write.record);
@@ -31,6 +32,7 @@ struct Apply {
   void operator()(const agent::WriteErasing& write) const {
     write.pending ? void(memory.erasing.insert(write.key)) : void(memory.erasing.erase(write.key));
   }
+  void operator()(const agent::WriteDoubt& write) const { memory.in_doubt = write.in_doubt; }
 };
 
 // What the control plane would refuse breaks the connection in real life.
@@ -40,16 +42,36 @@ void check_as_on_the_wire(const model::Report& report) {
   CHECK(*taken == report, "a report that changes on its way");
 }
 
+model::NodeInfo in_good_health(model::NodeInfo info) {
+  info.state = model::NodeState::Provisioned;
+  for (model::Runtime& runtime : info.runtimes) runtime.ready = model::Readiness::Ready;
+  return info;
+}
+
 }  // namespace
 
 AgentHost::AgentHost(Stage& stage, Random random, const model::Node& node, Network& network,
                      Checker& watch)
     : Daemon(stage, node.id.value(), random),
       node_(node.id),
+      link_(node.id),
       network_(network),
       watch_(watch),
       machine_(stage, node.id, node.info, random_.fork(),
                [this](agent::Event event) { post(std::move(event)); }) {}
+
+AgentHost::AgentHost(Stage& stage, Random random, const AgentHost& original,
+                     const model::NodeId& link, Network& network, Checker& watch)
+    : Daemon(stage, link.value(), random),
+      node_(original.node_),
+      link_(link),
+      network_(network),
+      watch_(watch),
+      machine_(stage, link, in_good_health(original.machine_.info()), random_.fork(),
+               [this](agent::Event event) { post(std::move(event)); }) {
+  disk_.copy(original.disk_);
+  machine_.copy_disk(original.machine_);
+}
 
 void AgentHost::crash(Duration down) {
   if (!up()) return;
@@ -61,35 +83,74 @@ void AgentHost::reboot(Duration down) {
   ++stage_.counts.reboots;
   stage_.trace.line(stage_.now(), name_, "! loses power");
   machine_.power_cut();
+  if (lose_power_for(down)) return;
+  stage_.trace.line(stage_.now(), name_, "! has lost what was acknowledged");
+  watch_.agent_strayed(node_);
+}
+
+void AgentHost::remove() {
+  machine_.power_cut();
+  kill();
+}
+
+void AgentHost::lose_store(Duration down) {
+  if (!up()) return;
+  ++stage_.counts.agent_crashes;
   kill_for(down);
+  const std::uint64_t way = random_.below(3);
+  stage_.trace.line(stage_.now(), name_, "! loses its store, way {}", way);
+  way == 0 ? disk_.lose(0) : way == 1 ? disk_.lose(60) : disk_.fall_back();
+  has_lost_store_ = true;
 }
 
 void AgentHost::boot() {
-  Result<agent::Restored> loaded = agentd::load(disk_.store());
+  const Result<agentd::Loaded> loaded = agentd::load(disk_.store());
   CHECK(loaded.has_value(), loaded ? "" : loaded.error().message);
-  if (stage_.sabotage == Sabotage::ForgetOnRestart && !loaded->wanted.empty()) {
-    loaded->wanted.erase(loaded->wanted.begin());
+  agent::Restored restored = loaded->restored;
+  if (stage_.sabotage == Sabotage::ForgetOnRestart && !restored.wanted.empty()) {
+    restored.wanted.erase(restored.wanted.begin());
   }
-  watch_.agent_loaded(node_, *loaded);
-  memory_ = *loaded;
+  if (std::exchange(has_lost_store_, false)) {
+    restored.in_doubt = true;
+    watch_.agent_store_lost(node_, restored);
+  } else {
+    watch_.agent_loaded(node_, restored);
+  }
+  disk_.remember();
+  memory_ = restored;
   machine_.agent_restarted();
   core_.emplace(agent::Config{.node = node_,
                               .boot_id = fmt::format("{}#{}", name_, ++boots_),
                               .heartbeat = stage_.heartbeat},
-                std::move(*loaded));
+                std::move(restored));
   post(machine_.observed());
-  network_.agent_started(node_);
+  network_.agent_started(link_);
+}
+
+// One that is handed over replaces what was said of it.
+void AgentHost::note_heard(const agent::Event& event) {
+  const auto* received = std::get_if<agent::CommandReceived>(&event);
+  if (received == nullptr) return;
+  for (const model::SavedState& state : received->command.states) {
+    const auto said = unheard_.find(state.key);
+    const bool is_meant = said != unheard_.end() && said->second == state.digest;
+    if (is_meant || !state.content.empty()) unheard_.erase(state.key);
+  }
 }
 
 void AgentHost::died() {
+  unwritten_.clear();
+  store_problem_.clear();
   core_.reset();
-  network_.agent_died(node_);
+  unheard_.clear();
+  network_.agent_died(link_);
 }
 
 agent::Effects AgentHost::step_core(Time now, std::span<const agent::Event> batch) {
   ++stage_.counts.agent_steps;
   for (const agent::Event& event : batch) {
     stage_.trace.line(stage_.now(), name_, "< {}", describe(event));
+    note_heard(event);
   }
   agent::Effects effects = core_->step(now, batch);
   for (const agent::Note& note : effects.notes) {
@@ -101,20 +162,44 @@ agent::Effects AgentHost::step_core(Time now, std::span<const agent::Event> batc
 }
 
 std::vector<store::Change> AgentHost::changes_of(const agent::Effects& effects) {
-  return agentd::to_changes(effects.writes);
+  unwritten_.add(effects.writes);
+  return unwritten_.changes();
 }
 
-void AgentHost::committed(const agent::Effects& effects) { watch_.agent_committed(node_, effects); }
+void AgentHost::committed(const agent::Effects& effects) {
+  const bool is_news = !std::exchange(store_problem_, {}).empty();
+  if (is_news) post_first({agent::StoreObserved{}});
+  watch_.agent_committed(node_, effects);
+  unwritten_.clear();
+}
+
+// As the real loop does it.
+bool AgentHost::goes_on_without(const agent::Effects& effects, const Error& why) {
+  agentd::Permitted permitted = agentd::permitted_without_store(effects, why.message);
+  std::vector<agent::Event>& told = permitted.refused;
+  if (std::exchange(store_problem_, why.message) != why.message) {
+    told.insert(told.begin(), agent::StoreObserved{why.message});
+  }
+  if (!told.empty()) post_first(told);
+  for (const agent::Action& action : permitted.actions) act(action);
+  send(effects.reports);
+  return true;
+}
 
 void AgentHost::perform(const agent::Effects& effects) {
   for (const agent::Action& action : effects.actions) act(action);
-  for (const model::Report& report : effects.reports) {
-    stage_.trace.line(stage_.now(), name_, "> {}", describe(report));
-    check_as_on_the_wire(report);
-    network_.send(node_, report);
-  }
+  send(effects.reports);
   if (stage_.sabotage == Sabotage::StopHealthy && stage_.counts.agent_steps % 50 == 0) {
     stop_something_healthy();
+  }
+}
+
+void AgentHost::send(const std::vector<model::Report>& reports) {
+  for (const model::Report& report : reports) {
+    stage_.trace.line(stage_.now(), name_, "> {}", describe(report));
+    check_as_on_the_wire(report);
+    for (const model::SavedState& state : report.states) unheard_[state.key] = state.digest;
+    network_.send(link_, report);
   }
 }
 

@@ -29,6 +29,11 @@ class Checker {
   // A process has read its store and begins.
   virtual void controller_loaded(const control::Durable&) {}
   virtual void agent_loaded(const model::NodeId&, const agent::Restored&) {}
+  // The same of an agent whose store was lost, torn or replaced by an older one: what is left.
+  virtual void agent_store_lost(const model::NodeId&, const agent::Restored&) {}
+  // What a node does from now on may not be what it has answered for: its disk has lied, or a clone
+  // has spoken in its place.
+  virtual void agent_strayed(const model::NodeId&) {}
   // A core has stepped; nothing of it is durable or done yet.
   virtual void controller_stepped(const control::Effects&) {}
   virtual void agent_stepped(const model::NodeId&, const agent::Effects&) {}
@@ -37,6 +42,8 @@ class Checker {
   virtual void agent_committed(const model::NodeId&, const agent::Effects&) {}
   // An effect is about to be performed.
   virtual void sending(const control::Outgoing&) {}
+  // The same of a controller that has lost its store.
+  virtual void sending_without_store(const control::Outgoing&) {}
   virtual void replying(const control::Reply&) {}
   virtual void acting(const model::NodeId&, const agent::Action&) {}
   // A user calls the controller.

@@ -88,6 +88,11 @@ TEST(AnswerChecker, FindsRepliesThatAreNeverSent) {
   EXPECT_THAT(violated_checkers({Sabotage::DropReplies, {}}), Contains("answer"));
 }
 
+TEST(HoldChecker, FindsOrdersOfOneThatHasLostItsStore) {
+  EXPECT_THAT(violated_checkers({Sabotage::OrderWhileHeld, {Fault::LostStore}, 20}),
+              Contains("hold"));
+}
+
 TEST(SameTrace, FindsADelayThatTheSeedKnowsNothingOf) {
   const Outcome outcome =
       simulate_twice({.seed = 1, .faulty = 60s, .sabotage = Sabotage::UnseededDelay});
@@ -98,6 +103,10 @@ TEST(SameTrace, FindsADelayThatTheSeedKnowsNothingOf) {
 TEST(StateChecker, FindsStatesThatWereLeftBehind) {
   EXPECT_THAT(violated_checkers({Sabotage::LoseStates, {Fault::Crash, Fault::Partition}, 20}),
               Contains("state"));
+}
+
+TEST(StateChecker, FindsLastWordsThatWereLost) {
+  EXPECT_THAT(violated_checkers({Sabotage::LoseLastStates, {}, 20}), Contains("state"));
 }
 
 TEST(ReadinessChecker, FindsWhatIsPlacedOnARuntimeThatIsNotReady) {

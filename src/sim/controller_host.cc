@@ -7,8 +7,6 @@
 namespace berth::sim {
 namespace {
 
-constexpr Duration kDateOfTheWorld = 1'700'000'000s;  // when virtual time was zero
-
 void make_twin_addresses(control::Durable& durable) {
   std::optional<model::Ipv4> first;
   for (auto& [key, instance] : durable.instances) {
@@ -16,6 +14,12 @@ void make_twin_addresses(control::Durable& durable) {
     if (!first) first = instance.address;
     instance.address = first;
   }
+}
+
+// As the shell of a real control plane does it; nobody forges seals here.
+control::Outgoing with_receipt(control::Outgoing outgoing, const std::string& cluster) {
+  outgoing.command.receipt = model::Receipt{cluster, outgoing.command.number, "sealed"};
+  return outgoing;
 }
 
 control::Outgoing without_states(control::Outgoing outgoing) {
@@ -59,14 +63,61 @@ control::Config config_for(Duration heartbeat, Duration date_of_zero) {
 }  // namespace
 
 ControllerHost::ControllerHost(Stage& stage, Random random, Network& network, Checker& watch)
-    : Daemon(stage, "controller", random), network_(network), watch_(watch) {}
+    : Daemon(stage, "controller", random), network_(network), watch_(watch) {
+  model::CounterRecord counters;
+  counters.cluster = kClusterOfTheWorld;
+  begin_store(counters);
+}
+
+// As the shell does before the first start.
+void ControllerHost::begin_store(const model::CounterRecord& counters) {
+  std::vector<store::Entry> entries;
+  for (const store::Change& change :
+       controld::to_changes({{control::Table::Counters, control::kCountersKey, counters}})) {
+    entries.push_back({change.key, *change.value});
+  }
+  disk_.become(entries);
+}
+
+void ControllerHost::remember_store() {
+  if (!core()) return;
+  const model::CounterRecord& counters = core_->durable().counters;
+  remembered_ = {counters.epoch, counters.revision};
+  disk_.remember();
+}
+
+bool ControllerHost::remembers_less_than(const model::CommandNumber& number) const {
+  return remembered_ != model::CommandNumber{} && remembered_ < number;
+}
+
+void ControllerHost::lose_store(Loss loss, Duration down) {
+  if (own_store_) return;
+  kill_for(down);
+  own_store_ = disk_.entries();
+  stage_.trace.line(stage_.now(), name_, "! loses its store: {}",
+                    loss == Loss::Older ? "an older one is there" : "nothing is there");
+  if (loss == Loss::Older) return disk_.fall_back();
+  model::CounterRecord counters;
+  counters.cluster = "another";
+  counters.hold = model::Hold{model::HoldReason::StoreLost, {}, {}};
+  begin_store(counters);
+}
+
+void ControllerHost::find_store(Duration down) {
+  if (!own_store_) return;
+  kill_for(down);
+  disk_.become(*own_store_);
+  own_store_.reset();
+  stage_.trace.line(stage_.now(), name_, "! its store is found");
+}
 
 void ControllerHost::boot() {
   Result<control::Durable> loaded = controld::load(disk_.store());
   CHECK(loaded.has_value(), loaded ? "" : loaded.error().message);
-  watch_.controller_loaded(*loaded);
+  if (!own_store_) watch_.controller_loaded(*loaded);
   tamper(*loaded);
-  core_.emplace(config_for(stage_.heartbeat, kDateOfTheWorld - clock_offset()), std::move(*loaded));
+  const Duration date_of_zero = kDateOfTheWorld + clock_error_ - clock_offset();
+  core_.emplace(config_for(stage_.heartbeat, date_of_zero), std::move(*loaded));
   network_.controller_started();
 }
 
@@ -86,7 +137,7 @@ control::Effects ControllerHost::step_core(Time now, std::span<const control::Ev
     stage_.trace.line(stage_.now(), name_, "{} {} {}", control::to_string(note.kind), note.about,
                       note.text);
   }
-  watch_.controller_stepped(effects);
+  if (!own_store_) watch_.controller_stepped(effects);
   return effects;
 }
 
@@ -95,14 +146,16 @@ std::vector<store::Change> ControllerHost::changes_of(const control::Effects& ef
 }
 
 void ControllerHost::committed(const control::Effects& effects) {
-  watch_.controller_committed(effects);
+  if (!own_store_) watch_.controller_committed(effects);
 }
 
 void ControllerHost::perform(const control::Effects& effects) {
-  for (const control::Outgoing& outgoing : effects.commands) {
+  for (const control::Outgoing& unsealed : effects.commands) {
+    control::Outgoing outgoing = with_receipt(unsealed, core_->durable().counters.cluster);
+    if (own_store_ && stage_.sabotage == Sabotage::OrderWhileHeld) outgoing.command.base.reset();
     stage_.trace.line(stage_.now(), name_, "> {} {}", outgoing.node.value(),
                       describe(outgoing.command));
-    watch_.sending(outgoing);
+    own_store_ ? watch_.sending_without_store(outgoing) : watch_.sending(outgoing);
     if (stage_.sabotage == Sabotage::LoseStates) {
       network_.send(without_states(outgoing));
     } else {

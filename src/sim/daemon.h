@@ -17,8 +17,8 @@
 namespace berth::sim {
 
 // The loop of a daemon around its core: drain the mailbox, step, commit, perform; blocked while it
-// commits. It can be killed at any moment. When a commit fails, memory is ahead of the disk, so the
-// daemon does nothing of what was decided and starts again from its store.
+// commits. It can be killed at any moment. When a commit fails, memory is ahead of the disk: unless
+// the daemon says what may be done nevertheless, it does nothing and starts again from its store.
 template <class Event, class Effects>
 class Daemon {
  public:
@@ -34,6 +34,7 @@ class Daemon {
   Duration clock_offset() const { return offset_; }
   Time changed_at() const { return changed_at_; }  // last came up or went down
   Disk& disk() { return disk_; }
+  const Disk& disk() const { return disk_; }
 
   void start() {
     if (up_) return;
@@ -65,6 +66,13 @@ class Daemon {
     stage_.queue.after(down, [this] { start(); });
   }
 
+  // The same by a power cut, which also shows what its disk is worth. False: it has lied.
+  bool lose_power_for(Duration down) {
+    kill();
+    stage_.queue.after(down, [this] { start(); });
+    return disk_.cut_power();
+  }
+
   // Dies in the middle of its next commit, and comes back.
   void kill_in_next_commit(Duration down) { kill_in_commit_ = down; }
 
@@ -75,6 +83,12 @@ class Daemon {
   }
 
  protected:
+  // The same, before all that waits.
+  void post_first(const std::vector<Event>& events) {
+    mailbox_.insert(mailbox_.begin(), events.begin(), events.end());
+    step_soon();
+  }
+
   // Restores the core from the disk.
   virtual void boot() = 0;
   virtual void died() = 0;
@@ -83,6 +97,9 @@ class Daemon {
   virtual void committed(const Effects& effects) = 0;
   virtual void perform(const Effects& effects) = 0;
   virtual bool skips_commit() { return false; }
+  // The batch could not be made durable: does what may be done of it nevertheless. False: nothing
+  // may, and the daemon starts again from its store.
+  virtual bool goes_on_without(const Effects&, const Error&) { return false; }
 
   Stage& stage_;
   std::string name_;
@@ -90,6 +107,8 @@ class Daemon {
   Disk disk_;
 
  private:
+  static constexpr Duration kCommitRetry = 500ms;
+
   struct InFlight {
     Effects effects;
     std::vector<store::Change> changes;
@@ -129,15 +148,31 @@ class Daemon {
       if (const Result<void> result = disk_.commit(in_flight_->changes); !result) {
         ++stage_.counts.failed_commits;
         stage_.trace.line(stage_.now(), name_, "! commit fails: {}", result.error().message);
+        const InFlight failed = std::move(*in_flight_);
         in_flight_.reset();
-        return kill_for(draw(random_, 500ms, 3s));
+        if (!goes_on_without(failed.effects, result.error())) {
+          return kill_for(draw(random_, 500ms, 3s));
+        }
+        commit_again_later();
+        return go_on_after(failed.effects);
       }
     }
     const InFlight done = std::move(*in_flight_);
     in_flight_.reset();
     committed(done.effects);
     perform(done.effects);
-    if (done.effects.wake_at) wake_at(*done.effects.wake_at - offset_);
+    go_on_after(done.effects);
+  }
+
+  // Each step tries it, too: only the last one needs to wait.
+  void commit_again_later() {
+    within_life(kCommitRetry, [this, retry = ++last_retry_] {
+      if (retry == last_retry_) step_soon();
+    });
+  }
+
+  void go_on_after(const Effects& effects) {
+    if (effects.wake_at) wake_at(*effects.wake_at - offset_);
     if (!mailbox_.empty()) step_soon();
   }
 
@@ -157,6 +192,7 @@ class Daemon {
   std::optional<Duration> kill_in_commit_;
   bool step_due_ = false;
   std::uint64_t last_wake_ = 0;
+  std::uint64_t last_retry_ = 0;
 };
 
 }  // namespace berth::sim

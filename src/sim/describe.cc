@@ -65,6 +65,9 @@ struct ControlEvent {
     return fmt::format("call {} {} {}", e.call,
                        e.pausing == model::Pausing::Paused ? "pause" : "resume", to_string(e.key));
   }
+  std::string operator()(const control::ReleaseCall& e) const {
+    return fmt::format("release {}", e.call);
+  }
   std::string operator()(const control::ForgetNodeCall& e) const {
     return fmt::format("call {} forget {}", e.call, e.node.value());
   }
@@ -154,11 +157,20 @@ struct AgentEvent {
     return fmt::format("pausing set {}#{} order {} {}", to_string(e.key), text(e.run), e.order,
                        e.problem);
   }
+  std::string operator()(const agent::Remarked& e) const {
+    return fmt::format("remarked {}#{} {}", to_string(e.key), text(e.run), e.remark.reason);
+  }
   std::string operator()(const agent::Measured& e) const {
     return fmt::format("measured {} {}", e.total.cpu.count(), e.total.ram.count());
   }
   std::string operator()(const agent::DataErased& e) const {
     return fmt::format("erased {} {}", to_string(e.key), e.problem);
+  }
+  std::string operator()(const agent::StoreObserved& e) const {
+    return fmt::format("store {}", e.problem.empty() ? "can be written" : e.problem);
+  }
+  std::string operator()(const agent::StopWithheld& e) const {
+    return fmt::format("stop withheld {}#{}", to_string(e.key), text(e.run));
   }
 };
 

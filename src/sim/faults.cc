@@ -89,7 +89,12 @@ Rates draw_rates(const Faults& faults, Random random) {
                     .slow_disk_every = dice.every(Fault::Disk, 60s),
                     .hang_every = dice.every(Fault::Runtime, 80s),
                     .not_ready_every = dice.every(Fault::Readiness, 30s),
-                    .node_error_every = dice.every(Fault::Readiness, 120s)};
+                    .node_error_every = dice.every(Fault::Readiness, 120s),
+                    .lost_store_every = dice.every(Fault::LostStore, 60s),
+                    .lying_disk_every = dice.every(Fault::Fsync, 40s),
+                    .stall_every = dice.every(Fault::Stall, 40s),
+                    .clock_jump_every = dice.every(Fault::Clock, 60s),
+                    .clone_every = dice.every(Fault::Clone, 120s)};
   return rates;
 }
 

@@ -23,6 +23,11 @@ enum class Fault {
   Disk,
   Runtime,
   Readiness,
+  LostStore,
+  Fsync,
+  Stall,
+  Clock,
+  Clone,
 };
 
 using Faults = std::set<Fault>;
@@ -64,6 +69,11 @@ struct Episodes {
   Duration hang_every{};
   Duration not_ready_every{};
   Duration node_error_every{};
+  Duration lost_store_every{};  // of an agent, or of the control plane
+  Duration lying_disk_every{};  // acknowledges what a power cut takes back
+  Duration stall_every{};       // a commit that takes very long
+  Duration clock_jump_every{};
+  Duration clone_every{};  // a second machine with the identity of a node
 };
 
 struct Rates {
@@ -90,5 +100,10 @@ struct berth::model::Names<berth::sim::Fault> {
       Word<sim::Fault>{sim::Fault::Disk, "disk"},
       Word<sim::Fault>{sim::Fault::Runtime, "runtime"},
       Word<sim::Fault>{sim::Fault::Readiness, "readiness"},
+      Word<sim::Fault>{sim::Fault::LostStore, "lost-store"},
+      Word<sim::Fault>{sim::Fault::Fsync, "fsync"},
+      Word<sim::Fault>{sim::Fault::Stall, "stall"},
+      Word<sim::Fault>{sim::Fault::Clock, "clock"},
+      Word<sim::Fault>{sim::Fault::Clone, "clone"},
   };
 };

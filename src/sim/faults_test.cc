@@ -2,6 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include <set>
+#include <string>
+
+#include "sim/disk.h"
+
 namespace berth::sim {
 namespace {
 
@@ -23,6 +28,32 @@ TEST(Faults, LeavingOneOutLeavesTheOthersAsTheyAre) {
     EXPECT_EQ(crashes.weather.loss, 0U);
     EXPECT_EQ(crashes.episodes.partition_every, Duration{});
   }
+}
+
+TEST(Disk, ThatLiesTakesBackTheLastOfWhatItAcknowledgedAtAPowerCut) {
+  const std::string key = "key";
+  std::set<std::string> found;
+  for (std::uint64_t seed = 0; seed < 20; ++seed) {
+    Disk disk{Random(seed)};
+    ASSERT_TRUE(disk.commit({{key, "honest"}}));
+    EXPECT_TRUE(disk.is_safe());
+    disk.lie();
+    ASSERT_TRUE(disk.commit({{key, "first lie"}}));
+    ASSERT_TRUE(disk.commit({{key, "second lie"}}));
+    EXPECT_EQ(*disk.store().get(key), "second lie");
+    disk.cut_power();
+    found.insert(**disk.store().get(key));
+  }
+  EXPECT_EQ(found, (std::set<std::string>{"honest", "first lie", "second lie"}));
+}
+
+TEST(Disk, ThatIsHealedKeepsWhatItHasSaid) {
+  Disk disk{Random(1)};
+  disk.lie();
+  ASSERT_TRUE(disk.commit({{"key", "lie"}}));
+  disk.heal();
+  disk.cut_power();
+  EXPECT_EQ(*disk.store().get("key"), "lie");
 }
 
 }  // namespace

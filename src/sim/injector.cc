@@ -17,6 +17,7 @@ void Injector::begin() {
   begin_processes();
   begin_disks();
   begin_machines();
+  begin_identities();
 }
 
 void Injector::repeat(Duration mean, std::function<void()> episode) {
@@ -42,8 +43,16 @@ void Injector::begin_processes() {
 }
 
 void Injector::begin_disks() {
-  repeat(rates_.episodes.full_disk_every, [this] { trouble_a_disk(true); });
-  repeat(rates_.episodes.slow_disk_every, [this] { trouble_a_disk(false); });
+  repeat(rates_.episodes.full_disk_every, [this] { trouble_a_disk(&Disk::fill); });
+  repeat(rates_.episodes.slow_disk_every, [this] { trouble_a_disk(&Disk::slow_down); });
+  repeat(rates_.episodes.stall_every, [this] { trouble_a_disk(&Disk::stall); });
+  repeat(rates_.episodes.lying_disk_every, [this] { make_a_disk_lie(); });
+  repeat(rates_.episodes.lost_store_every, [this] { lose_a_store(); });
+}
+
+void Injector::begin_identities() {
+  repeat(rates_.episodes.clock_jump_every, [this] { jump_clock(); });
+  repeat(rates_.episodes.clone_every, [this] { clone_a_node(); });
 }
 
 void Injector::begin_machines() {
@@ -62,6 +71,8 @@ void Injector::heal() {
   active_ = false;
   world_.network.set_weather({});
   world_.controller.disk().heal();
+  world_.controller.find_store(draw(random_, 100ms, 2s));
+  world_.clones.remove_all();
   for (auto& [node, host] : world_.agents) {
     world_.network.mend(node);
     host->disk().heal();
@@ -125,7 +136,7 @@ void Injector::crash_agent() {
   agent.crash(down);
 }
 
-void Injector::trouble_a_disk(bool full) {
+void Injector::trouble_a_disk(Trouble trouble) {
   const Duration duration = draw(random_, 1s, 40s);
   const bool of_controller = draw_percent(random_, 40);
   AgentHost& agent = draw_agent();
@@ -133,8 +144,72 @@ void Injector::trouble_a_disk(bool full) {
   if (of_controller) {
     controller_troubled_until_ = std::max(controller_troubled_until_, stage_.now() + duration);
   }
-  full ? disk.fill() : disk.slow_down();
+  (disk.*trouble)();
   for_a_while(agent.machine().node(), duration, [&disk] { disk.heal(); });
+}
+
+// What it acknowledges meanwhile may be gone when the machine loses power: at the end of the lies,
+// or before.
+void Injector::make_a_disk_lie() {
+  if (world_.controller.has_lost_store()) return;
+  AgentHost& agent = draw_agent();
+  agent.disk().lie();
+  const Duration down = draw(random_, 1s, 30s);
+  const bool loses_power = draw_percent(random_, 70);
+  for_a_while(agent.machine().node(), draw(random_, 1s, 40s), [&agent, down, loses_power] {
+    if (loses_power) agent.reboot(down);
+    agent.disk().heal();
+  });
+}
+
+// Years both ways, or back to where clocks begin that have lost their battery; while the controller
+// runs, or when its machine starts anew.
+void Injector::jump_clock() {
+  ++stage_.counts.clock_jumps;
+  constexpr Duration kYears = 24h * 365 * 3;
+  const bool is_lost = draw_percent(random_, 20);
+  const Duration error = draw(random_, -kYears, kYears);
+  world_.controller.set_clock_error(is_lost ? -kDateOfTheWorld : error);
+  if (draw_percent(random_, 50) && world_.controller.up()) {
+    world_.controller.kill_for(draw(random_, 100ms, 20s));
+  }
+}
+
+void Injector::clone_a_node() {
+  AgentHost& agent = draw_agent();
+  world_.clones.add(agent);
+  const model::NodeId& node = agent.machine().node();
+  for_a_while(node, draw(random_, 2s, 120s), [this, node] { world_.clones.remove(node); });
+}
+
+// While the control plane has lost its own, its agents keep theirs: of what nobody can show nobody
+// can know.
+void Injector::lose_a_store() {
+  if (world_.controller.has_lost_store()) return;
+  if (draw_percent(random_, 70)) return draw_agent().lose_store(draw(random_, 100ms, 20s));
+  world_.controller.remember_store();
+  const Duration later = draw(random_, 1s, 60s);
+  stage_.queue.after(later, [this] {
+    if (active_) lose_the_controllers();
+  });
+}
+
+void Injector::lose_the_controllers() {
+  if (world_.controller.has_lost_store()) return;
+  const bool can_be_shown = std::ranges::all_of(world_.agents, [this](const auto& entry) {
+    const auto& receipt = entry.second->memory().receipt;
+    return receipt && entry.second->up() && entry.second->disk().is_safe() &&
+           world_.controller.remembers_less_than(receipt->number);
+  });
+  const Duration until_found = draw(random_, 5s, 90s);
+  controller_troubled_until_ = std::max(controller_troubled_until_, stage_.now() + until_found);
+  world_.controller.lose_store(
+      can_be_shown ? ControllerHost::Loss::Older : ControllerHost::Loss::Everything,
+      draw(random_, 100ms, 5s));
+  const Duration down = draw(random_, 100ms, 5s);
+  stage_.queue.after(until_found, [this, down] {
+    if (active_) world_.controller.find_store(down);
+  });
 }
 
 void Injector::hang_a_runtime() {

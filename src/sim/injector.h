@@ -6,6 +6,7 @@
 
 #include "base/random.h"
 #include "sim/agent_host.h"
+#include "sim/clones.h"
 #include "sim/controller_host.h"
 #include "sim/faults.h"
 #include "sim/network.h"
@@ -22,6 +23,7 @@ class Injector {
     ControllerHost& controller;
     AgentHosts& agents;
     Network& network;
+    Clones& clones;
   };
 
   Injector(Stage& stage, Random random, const Faults& faults, World world);
@@ -39,11 +41,18 @@ class Injector {
   void begin_processes();
   void begin_disks();
   void begin_machines();
+  void begin_identities();
 
   void partition();
   void crash_controller();
   void crash_agent();
-  void trouble_a_disk(bool full);
+  using Trouble = void (Disk::*)();
+  void trouble_a_disk(Trouble trouble);
+  void make_a_disk_lie();
+  void lose_a_store();
+  void lose_the_controllers();
+  void jump_clock();
+  void clone_a_node();
   void hang_a_runtime();
   void unready_a_runtime();
   void put_a_node_in_error();

@@ -47,6 +47,8 @@ agent::Event without_state(agent::Event event) {
 
 }  // namespace
 
+std::uint64_t count_in(const model::SavedState& state) { return to_number(state.content); }
+
 bool is_broken(const model::Item& item) { return !item.args.empty() && item.args[0] == "break"; }
 
 std::optional<Duration> lifetime(const model::Item& item) {
@@ -69,6 +71,15 @@ void Machine::preinstall(model::InstanceSpec spec) {
   runs_.emplace(RunKey{run.spec.key, {}}, run);
 }
 
+void Machine::copy_disk(const Machine& other) {
+  counts_ = other.counts_;
+  images_ = other.images_;
+  taken_ = other.taken_;
+  for (const auto& [key, run] : other.runs_) {
+    if (run.preinstalled) runs_.emplace(key, run);
+  }
+}
+
 void Machine::agent_restarted() {
   ++agent_life_;
   // A start that its agent was in the middle of has been completed or has come to nothing.
@@ -83,6 +94,10 @@ void Machine::agent_restarted() {
     finish_later(key);
   }
   disturb();
+  if (is_counting_) return;
+  answer(1s, [this](bool asker_lives) {
+    if (asker_lives) look_at_states();
+  });
 }
 
 void Machine::power_cut() {
@@ -116,6 +131,16 @@ void Machine::answer(Duration delay, std::function<void(bool)> task) {
       });
 }
 
+// With each run is kept what it was started with; one that is being stopped is not told of as one
+// to go on with.
+agent::FoundRun Machine::found(const RunKey& key, const Run& run) {
+  agent::FoundRun found{key.first, key.second, run.spec.item.type, run.spec.item.version};
+  if (run.preinstalled || run.state == Run::State::Stopping) return found;
+  found.spec = run.spec;
+  found.spec->paused = run.paused;
+  return found;
+}
+
 void Machine::carry_out_one(const agent::ListRuns& list) {
   answer(draw(random_, 1ms, 200ms), [this, runtime = list.runtime](bool asker_lives) {
     if (!asker_lives) return;
@@ -123,7 +148,7 @@ void Machine::carry_out_one(const agent::ListRuns& list) {
     for (auto& [key, run] : runs_) {
       if (run.spec.runtime != runtime || run.state == Run::State::Starting) continue;
       run.known_to_agent = true;
-      listed.runs.push_back({key.first, key.second, run.spec.item.type, run.spec.item.version});
+      listed.runs.push_back(found(key, run));
     }
     tell_(listed);  // once: a list is true when it is made, and not later
   });
@@ -193,6 +218,7 @@ void Machine::started(const RunKey& key, Run& run) {
     runs_.emplace(twin, run);
   }
   tell(agent::Started{key.first, key.second});
+  if (!is_counting_) look_at_states();
 }
 
 void Machine::start_failed(const RunKey& key, model::Problem problem) {
@@ -298,12 +324,17 @@ void Machine::carry_out_one(const agent::EraseData& erase) {
   });
 }
 
+// Whatever ends has a last word for its state.
 void Machine::end_run(const RunKey& key, std::int32_t exit_code) {
+  const auto known = state_of(key.first);
+  if (const auto run = runs_.find(key); run != runs_.end() && counts(run->second)) {
+    ++counts_[key.first];
+  }
   runs_.erase(key);
   lies_.erase(key);
   disturb();
-  const agent::Exited ended{key.first, key.second, exit_code, {}, state_of(key.first)};
-  tell(ended);
+  const bool is_lost = stage_.sabotage == Sabotage::LoseLastStates;
+  tell(agent::Exited{key.first, key.second, exit_code, {}, is_lost ? known : state_of(key.first)});
 }
 
 void Machine::tell(const agent::Event& event) {
@@ -343,14 +374,25 @@ std::optional<agent::StateSaved> Machine::state_of(const model::InstanceKey& key
   return agent::StateSaved{.key = key, .size = Bytes(8), .digest = text, .content = text};
 }
 
+bool Machine::counts(const Run& run) const {
+  return is_counting_ && run.state != Run::State::Starting && !run.preinstalled && !run.paused &&
+         run.spec.item.type == model::ItemType::Service;
+}
+
 void Machine::count_on() {
-  if (!is_counting_) return;
   for (const auto& [key, run] : runs_) {
-    const bool counts = run.state == Run::State::Running && !run.preinstalled && !run.paused &&
-                        run.spec.item.type == model::ItemType::Service;
-    if (!counts || !draw_percent(random_, 20)) continue;
+    if (!counts(run) || run.state != Run::State::Running) continue;
+    if (!draw_percent(random_, 20)) continue;
     ++counts_[key.first];
     tell_(*state_of(key.first));
+  }
+}
+
+// An agent that was not there when something was written finds it.
+void Machine::look_at_states() {
+  for (const auto& [key, run] : runs_) {
+    const auto state = state_of(key.first);
+    if (state && run.state == Run::State::Running && !run.preinstalled) tell_(*state);
   }
 }
 
@@ -431,6 +473,7 @@ agent::NodeObserved Machine::observed() const {
 void Machine::heal() {
   moods_ = {};
   is_counting_ = false;  // so that all can come to rest
+  look_at_states();
   for (const RunKey& key : std::set(lies_)) end_run(key, kVanished);
   for (const auto& [runtime, hang] : std::map(hangs_)) end_hang(runtime, hang.id);
   for (const model::Runtime& runtime : std::vector(info_.runtimes)) {
@@ -454,7 +497,7 @@ void Machine::measure() {
   }
   for (const auto& [key, usage] : measured.instances) measured.total = measured.total + usage;
   tell_(measured);
-  count_on();
+  if (is_counting_) count_on();
 }
 
 }  // namespace berth::sim

@@ -33,6 +33,9 @@ struct Run {
 // the arguments "finish", "20". All others live until they are stopped.
 std::optional<Duration> lifetime(const model::Item& item);
 
+// What a simulated instance has counted in such a state.
+std::uint64_t count_in(const model::SavedState& state);
+
 // Whether no run of the item ever comes up.
 bool is_broken(const model::Item& item);
 
@@ -49,6 +52,8 @@ class Machine {
   // From now on instances use what these say; without, all use the same little.
   void set_loads(const Loads& loads, Random random) { meter_.emplace(loads, random); }
   void preinstall(model::InstanceSpec spec);
+  // Has on its disk what the other one has.
+  void copy_disk(const Machine& other);
 
   void perform(const agent::Action& action);
   // Answers to what an earlier agent process asked for go nowhere.
@@ -73,6 +78,8 @@ class Machine {
   const Runs& runs() const { return runs_; }
   // As the agent has applied it last; gone with the power.
   const std::optional<model::NodeNetwork>& network() const { return network_; }
+  // Whether instances count on; else what they have counted must be known in the end.
+  bool is_counting() const { return is_counting_; }
   // What an instance has counted in its state on this machine's disk.
   std::uint64_t counted(const model::InstanceKey& key) const;
   // What it would go on from if it were started so.
@@ -89,6 +96,7 @@ class Machine {
   };
   using RunKey = Runs::key_type;
 
+  static agent::FoundRun found(const RunKey& key, const Run& run);
   void carry_out(const agent::Action& action);
   void carry_out_one(const agent::ListRuns& list);
   void carry_out_one(const agent::Prepare& prepare);
@@ -112,7 +120,9 @@ class Machine {
   std::optional<RunKey> draw_running();
   void take_state(const agent::Start& start);
   std::optional<agent::StateSaved> state_of(const model::InstanceKey& key) const;
+  bool counts(const Run& run) const;
   void count_on();
+  void look_at_states();
   void disturb() { disturbed_ = stage_.now(); }
 
   Stage& stage_;

@@ -12,7 +12,11 @@ using model::NodeId;
 Network::Network(Stage& stage, Random random, Ends ends)
     : stage_(stage), random_(random), ends_(std::move(ends)) {}
 
-void Network::add_node(const NodeId& node) { links_.emplace(node, Link(random_.fork())); }
+void Network::add_node(const NodeId& node) { links_.emplace(node, Link(node, random_.fork())); }
+
+void Network::add_clone(const NodeId& node, const NodeId& link) {
+  links_.emplace(link, Link(node, random_.fork()));
+}
 
 Network::Link& Network::link(const NodeId& node) { return links_.at(node); }
 
@@ -60,8 +64,22 @@ void Network::try_connect(const NodeId& node) {
   link.agent_end = connection;
   link.controller_ends.insert(connection);
   disturb(link);
-  ends_.controller(control::NodeConnected{node, connection});
+  replace_others(node);
+  ends_.controller(control::NodeConnected{link.identity, connection});
   ends_.agent(node, agent::Connected{connection});
+}
+
+void Network::replace_others(const NodeId& node) {
+  const NodeId& identity = link(node).identity;
+  for (auto& [other, link] : links_) {
+    if (other == node || link.identity != identity) continue;
+    for (const std::uint64_t connection : std::set(link.controller_ends)) {
+      controller_sees_break(other, connection);
+    }
+    if (link.agent_end == 0) continue;
+    stage_.queue.after(draw(link.random, 1ms, 100ms),
+                       [this, other = other, id = link.agent_end] { agent_sees_break(other, id); });
+  }
 }
 
 void Network::connect_later(const NodeId& node) {
@@ -81,7 +99,7 @@ void Network::controller_sees_break(const NodeId& node, std::uint64_t connection
   Link& link = this->link(node);
   if (link.controller_ends.erase(connection) == 0) return;
   disturb(link);
-  ends_.controller(control::NodeDisconnected{node, connection});
+  ends_.controller(control::NodeDisconnected{link.identity, connection});
 }
 
 void Network::break_both_ends(const NodeId& node) {
@@ -117,18 +135,28 @@ void Network::mend(const NodeId& node) {
 
 void Network::reset(const NodeId& node) { break_both_ends(node); }
 
+const NodeId* Network::holder_of(const control::Outgoing& outgoing) const {
+  if (links_.at(outgoing.node).agent_end == outgoing.connection) return &outgoing.node;
+  for (const auto& [node, link] : links_) {
+    const bool is_held = link.identity == outgoing.node && link.agent_end == outgoing.connection;
+    if (is_held) return &node;
+  }
+  return nullptr;
+}
+
 void Network::send(const control::Outgoing& outgoing) {
-  transfer(outgoing.node, Way::ToAgent, [this, outgoing, life = controller_life_] {
-    const Link& link = this->link(outgoing.node);
-    if (link.agent_end != outgoing.connection || life != controller_life_) return;
-    ends_.agent(outgoing.node, agent::CommandReceived{outgoing.command});
+  const NodeId* holder = holder_of(outgoing);
+  const NodeId node = holder == nullptr ? outgoing.node : *holder;
+  transfer(node, Way::ToAgent, [this, node, outgoing, life = controller_life_] {
+    if (link(node).agent_end != outgoing.connection || life != controller_life_) return;
+    ends_.agent(node, agent::CommandReceived{outgoing.command});
   });
 }
 
 void Network::send(const NodeId& node, const model::Report& report) {
   const std::uint64_t connection = link(node).agent_end;
   if (connection == 0) return;
-  control::NodeReported event{node, connection, report};
+  control::NodeReported event{link(node).identity, connection, report};
   transfer(node, Way::ToController, [this, event, life = controller_life_] {
     if (controller_up_ && life == controller_life_) ends_.controller(event);
   });

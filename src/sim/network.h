@@ -17,7 +17,9 @@ enum class Cut { Both, ToController, ToAgent };
 // The links between the controller and each node. Agents connect and reconnect by themselves. A
 // connection can lose, delay, repeat and reorder what is on it, be cut in one direction or both,
 // and break, which its two ends learn at different times. What was sent on an old connection may
-// still reach the controller, under the old connection's id; it never reaches an agent.
+// still reach the controller, under the old connection's id; it never reaches an agent. Of two
+// machines with the identity of one node, each with a link of its own, the one that connects last
+// replaces the other.
 class Network {
  public:
   struct Ends {
@@ -29,6 +31,7 @@ class Network {
 
   void set_weather(const Weather& weather) { weather_ = weather; }
   void add_node(const model::NodeId& node);
+  void add_clone(const model::NodeId& node, const model::NodeId& link);
 
   // Processes that come up, and that die with all their connections.
   void controller_started();
@@ -54,7 +57,8 @@ class Network {
     Time last_arrival{};
   };
   struct Link {
-    explicit Link(Random stream) : random(stream) {}
+    Link(model::NodeId node, Random stream) : identity(std::move(node)), random(stream) {}
+    model::NodeId identity;
     Random random;
     bool agent_up = false;
     std::uint64_t agent_end = 0;              // the connection that the agent holds; 0 = none
@@ -67,6 +71,8 @@ class Network {
 
   void try_connect(const model::NodeId& node);
   void connect_later(const model::NodeId& node);
+  void replace_others(const model::NodeId& node);
+  const model::NodeId* holder_of(const control::Outgoing& outgoing) const;
   void agent_sees_break(const model::NodeId& node, std::uint64_t connection);
   void controller_sees_break(const model::NodeId& node, std::uint64_t connection);
   void break_both_ends(const model::NodeId& node);

@@ -100,5 +100,22 @@ TEST_F(NetworkTest, ACommandOfAnOldConnectionNeverReachesTheAgent) {
   EXPECT_TRUE(only<agent::CommandReceived>(at_agent_).empty());
 }
 
+TEST_F(NetworkTest, OfTwoMachinesWithOneIdentityTheOneThatConnectsLastReplacesTheOther) {
+  const model::NodeId clone("n1-clone");
+  network_.add_clone(kNode, clone);
+  network_.agent_started(clone);
+  EXPECT_EQ(only<control::NodeConnected>(at_controller_).back().node, kNode);
+  EXPECT_EQ(only<control::NodeDisconnected>(at_controller_).back().connection, 1U);
+  EXPECT_FALSE(network_.connected(kNode));
+  network_.send({kNode, 2, {}});
+  run(50ms);
+  EXPECT_EQ(only<agent::CommandReceived>(at_agent_).size(), 1U) << "the one that is the node now";
+  run(5s);
+  EXPECT_GT(only<control::NodeConnected>(at_controller_).size(), 2U) << "they take turns";
+  network_.agent_died(clone);
+  run(5s);
+  EXPECT_TRUE(network_.connected(kNode));
+}
+
 }  // namespace
 }  // namespace berth::sim

@@ -30,6 +30,8 @@ constexpr std::array kFields{
     Field{"runs crashed", &Counts::run_crashes},
     Field{"lies of runtimes", &Counts::lies},
     Field{"runtimes hung", &Counts::hangs},
+    Field{"jumps of the clock", &Counts::clock_jumps},
+    Field{"nodes cloned", &Counts::clones},
 };
 
 }  // namespace

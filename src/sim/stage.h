@@ -27,6 +27,8 @@ struct Counts {
   std::uint64_t run_crashes = 0;
   std::uint64_t lies = 0;
   std::uint64_t hangs = 0;
+  std::uint64_t clock_jumps = 0;
+  std::uint64_t clones = 0;
   std::uint64_t calls = 0;
   std::uint64_t checks = 0;
 };

@@ -70,6 +70,7 @@ model::Item Workload::draw_service(std::size_t index) {
   if (draw_percent(random_, 10)) item.shared_resources.push_back("bus");
   if (draw_percent(random_, 15)) item.balancing = model::Balancing::Disabled;
   if (draw_percent(random_, 25)) item.move = model::MovePolicy::StopFirst;
+  if (index % 4 == 3) item.state_move = model::StateMove::LastCopy;
   if (draw_percent(random_, 10)) item.tolerates.insert(model::Toleration::RuntimeNotReady);
   if (draw_percent(random_, 10)) item.tolerates.insert(model::Toleration::NodeNotReady);
   if (draw_percent(random_, 25)) item.health = model::HealthCheck{.probe = model::TcpCheck{80}};

@@ -7,6 +7,11 @@
 #include "sim/draw.h"
 
 namespace berth::sim {
+namespace {
+
+constexpr std::uint64_t kCloneStream = 0x636c6f6e6573;
+
+}  // namespace
 
 class World::Watch : public Checker {
  public:
@@ -22,8 +27,14 @@ class World::Watch : public Checker {
   void agent_loaded(const model::NodeId& node, const agent::Restored& restored) override {
     each([&](Checker& checker) { checker.agent_loaded(node, restored); });
   }
+  void agent_strayed(const model::NodeId& node) override {
+    each([&](Checker& checker) { checker.agent_strayed(node); });
+  }
   void controller_stepped(const control::Effects& effects) override {
     each([&](Checker& checker) { checker.controller_stepped(effects); });
+  }
+  void agent_store_lost(const model::NodeId& node, const agent::Restored& left) override {
+    each([&](Checker& checker) { checker.agent_store_lost(node, left); });
   }
   void agent_stepped(const model::NodeId& node, const agent::Effects& effects) override {
     each([&](Checker& checker) { checker.agent_stepped(node, effects); });
@@ -36,6 +47,9 @@ class World::Watch : public Checker {
   }
   void sending(const control::Outgoing& outgoing) override {
     each([&](Checker& checker) { checker.sending(outgoing); });
+  }
+  void sending_without_store(const control::Outgoing& outgoing) override {
+    each([&](Checker& checker) { checker.sending_without_store(outgoing); });
   }
   void replying(const control::Reply& reply) override {
     each([&](Checker& checker) { checker.replying(reply); });
@@ -79,9 +93,11 @@ World::World(const Setup& setup, const Cluster& cluster)
       network_(stage_, random_.fork(),
                {.controller = [this](control::Event event) { controller_.post(std::move(event)); },
                 .agent = [this](const model::NodeId& node,
-                                agent::Event event) { agents_.at(node)->post(std::move(event)); }}),
+                                agent::Event event) { host_at(node).post(std::move(event)); }}),
       controller_(stage_, random_.fork(), network_, *watch_),
-      injector_(stage_, random_.fork(), setup.faults, {controller_, agents_, network_}) {
+      // A stream of its own, so that the histories of units without clones stay what they were.
+      clones_(stage_, Random(setup.seed ^ kCloneStream), network_, *watch_),
+      injector_(stage_, random_.fork(), setup.faults, {controller_, agents_, network_, clones_}) {
   controller_.start();
   for (const model::Node& node : cluster.nodes) {
     network_.add_node(node.id);
@@ -97,6 +113,11 @@ World::World(const Setup& setup, const Cluster& cluster)
   }
   tick();
   measure();
+}
+
+AgentHost& World::host_at(const model::NodeId& link) {
+  AgentHost* clone = clones_.find(link);
+  return clone != nullptr ? *clone : *agents_.at(link);
 }
 
 void World::run_for(Duration duration) {
@@ -119,6 +140,7 @@ void World::tick() {
 
 void World::measure() {
   for (auto& [node, host] : agents_) host->machine().measure();
+  clones_.measure();
   stage_.queue.after(5 * stage_.heartbeat, [this] { measure(); });
 }
 

@@ -52,6 +52,9 @@ class World {
   const ControllerHost& controller_host() const { return controller_; }
   const AgentHosts& agents() const { return agents_; }
   const Network& network() const { return network_; }
+  // Whether another machine pretends to be it; or has ever done so.
+  bool is_cloned(const model::NodeId& node) const { return clones_.is_cloned(node); }
+  bool was_cloned(const model::NodeId& node) const { return clones_.was_cloned(node); }
   // Since when nothing has gone wrong for the node, its link and the controller; later than now
   // while something is going wrong.
   Time calm_since(const model::NodeId& node) const;
@@ -68,6 +71,7 @@ class World {
   // Hands every moment to every checker.
   class Watch;
 
+  AgentHost& host_at(const model::NodeId& link);
   void tick();
   void measure();
 
@@ -79,6 +83,7 @@ class World {
   Network network_;
   ControllerHost controller_;
   AgentHosts agents_;
+  Clones clones_;
   Injector injector_;
 };
 

@@ -6,7 +6,10 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "codec/record.h"
+#include "codec/stored_record.h"
 #include "process.h"
+#include "store/sqlite/kept_store.h"
 
 // The real program, as people and scripts call it.
 namespace berth::tests {
@@ -212,6 +215,18 @@ TEST(BerthPlan, ShowsWhatRelievesAnOverloadedNode) {
   EXPECT_THAT(finished.out, ContainsRegex("n1 +90.0 % .* 70.0 % .min 75.0 %. +yes +app/vehicle/0"));
 }
 
+TEST(BerthPlan, ShowsWhatADrainWouldDoAndThatAStateStopsFirst) {
+  constexpr const char* kOther =
+      "---\n{apiVersion: berth/v1, kind: Node, metadata: {name: n2}, spec: {capacity: {cpu: 1000, "
+      "ram: 1Gi}, runtimes: [{name: process, type: process}]}}\n";
+  const std::string cluster =
+      std::string(kHot) + kOther + kItem + "  quotas: {state: 1Mi}\n" + kOne;
+  const Finished finished = plan(cluster, {"--drain", "n1"});
+  EXPECT_EQ(finished.exit_code, 10) << finished.err;
+  EXPECT_THAT(finished.out, ContainsRegex("move +app/vehicle/0 .* n1/process +stops first"));
+  EXPECT_EQ(plan(cluster, {"--drain", "n9"}).exit_code, 4);
+}
+
 TEST(BerthPlan, SaysTwoWhereNothingRelievesAnOverloadedNode) {
   const Finished finished = plan(std::string(kHot) + kItem + kOne, {"--rebalance"});
   EXPECT_EQ(finished.exit_code, 2) << finished.err;
@@ -372,6 +387,140 @@ TEST(Berth, SuggestsAVerb) {
   EXPECT_EQ(finished.exit_code, 3);
   EXPECT_THAT(finished.err, HasSubstr("\"paln\" is no verb. Did you mean \"plan\"?"));
   EXPECT_EQ(berth({}).exit_code, 3);
+}
+
+// --- store
+
+// A directory with a store of a control plane, and one last good state of it.
+class BerthStore : public ::testing::Test {
+ protected:
+  BerthStore() {
+    const auto opened = store::open_or_recover(path_);
+    EXPECT_TRUE(opened->store->commit({{"counters/counters", kCounters}, {"tokens/x", "any"}}));
+  }
+
+  Finished in_directory(std::vector<std::string> arguments) {
+    arguments.insert(arguments.begin(), "store");
+    arguments.insert(arguments.end(), {"--directory", folder_.path()});
+    return berth(std::move(arguments));
+  }
+  void damage(std::string_view text) {
+    std::string bytes = contents(path_);
+    const std::size_t at = bytes.find(text);
+    ASSERT_NE(at, bytes.npos);
+    bytes[at] = 'X';
+    std::ofstream(path_, std::ios::binary) << bytes;
+  }
+  static std::string contents(const std::string& path) {
+    std::ifstream in(path, std::ios::binary);
+    return {std::istreambuf_iterator<char>(in), {}};
+  }
+
+  const std::string kCounters = codec::encode_record(model::CounterRecord{.revision = 42});
+  Folder folder_;
+  const std::string path_ = folder_.path() + "/berthd.db";
+};
+
+TEST_F(BerthStore, CheckTellsWhatAGoodOneHas) {
+  const Finished finished = in_directory({"check"});
+  EXPECT_EQ(finished.exit_code, 0) << finished.out << finished.err;
+  EXPECT_THAT(finished.out, HasSubstr("berthd.db is good: 2 records, 1 commits, revision 42"));
+  EXPECT_THAT(finished.out, HasSubstr("last good state berthd.db.good-"));
+}
+
+TEST_F(BerthStore, CheckNamesWhatIsDamagedAndChangesNothing) {
+  damage("\"revision\"");
+  const std::string before = contents(path_);
+  const Finished finished = in_directory({"check"});
+  EXPECT_EQ(finished.exit_code, 1);
+  EXPECT_THAT(finished.out, HasSubstr("unreadable: counters/counters"));
+  EXPECT_THAT(finished.out, HasSubstr("berth store repair"));
+  EXPECT_EQ(contents(path_), before);
+}
+
+TEST_F(BerthStore, CheckFindsARecordThatTheDaemonCouldNotRead) {
+  { ASSERT_TRUE(store::SqliteStore::open(path_)->commit({{"nodes/n1", "{\"id\":"}})); }
+  const Finished finished = in_directory({"check"});
+  EXPECT_EQ(finished.exit_code, 1);
+  EXPECT_THAT(finished.out, HasSubstr("nodes/n1 cannot be read"));
+}
+
+TEST_F(BerthStore, RepairUsesTheLastGoodStateAndTellsWhatIsLost) {
+  {
+    auto newer = store::SqliteStore::open(path_);
+    ASSERT_TRUE(newer->commit({{"tokens/y", "newer"}, {"tokens/x", std::nullopt}}));
+  }
+  damage("\"revision\"");
+  const std::string damaged = contents(path_);
+  const Finished finished = in_directory({"repair"});
+  EXPECT_EQ(finished.exit_code, 0) << finished.out << finished.err;
+  EXPECT_THAT(finished.out, HasSubstr("unreadable: counters/counters"));
+  EXPECT_THAT(finished.out, HasSubstr("is now the last good state"));
+  EXPECT_THAT(finished.out, HasSubstr("lost: tokens/y"));
+  EXPECT_THAT(finished.out, HasSubstr("berth store accept"));
+  EXPECT_EQ(contents(path_ + ".damaged-1"), damaged);
+  EXPECT_EQ(in_directory({"check"}).exit_code, 0);
+}
+
+TEST_F(BerthStore, RepairCanKeepWhatIsReadable) {
+  { ASSERT_TRUE(store::SqliteStore::open(path_)->commit({{"tokens/y", "newer"}})); }
+  damage("\"revision\"");
+  const Finished finished = in_directory({"repair", "--readable"});
+  EXPECT_EQ(finished.exit_code, 0) << finished.out << finished.err;
+  EXPECT_THAT(finished.out, HasSubstr("is now what could be read: 2 records"));
+  EXPECT_EQ(store::SqliteStore::open(path_)->get("tokens/y").value(), "newer");
+}
+
+TEST_F(BerthStore, ABackupComesBackAndWhatWasThereIsKept) {
+  const std::string backup = folder_.path() + "/unit.store";
+  ASSERT_EQ(in_directory({"backup", backup}).exit_code, 0);
+  EXPECT_EQ(berth({"store", "check", backup}).exit_code, 0);
+  { ASSERT_TRUE(store::SqliteStore::open(path_)->commit({{"tokens/y", "newer"}})); }
+  const Finished finished = in_directory({"restore", backup});
+  EXPECT_EQ(finished.exit_code, 0) << finished.out << finished.err;
+  EXPECT_THAT(finished.out, HasSubstr("berth store accept"));
+  EXPECT_EQ(in_directory({"check"}).exit_code, 0) << "it is not taken for an old one";
+  EXPECT_EQ(store::SqliteStore::open(path_)->get("tokens/y").value(), std::nullopt);
+  EXPECT_EQ(store::SqliteStore::look_at(path_ + ".replaced-1")->get("tokens/y").value(), "newer");
+}
+
+TEST_F(BerthStore, AStoreInUseIsRefusedAndLeftAlone) {
+  const std::string backup = folder_.path() + "/unit.store";
+  ASSERT_EQ(in_directory({"backup", backup}).exit_code, 0);
+  const auto used = store::SqliteStore::open(path_);
+  for (const std::string action : {"restore", "check", "repair", "backup"}) {
+    std::vector<std::string> arguments{action};
+    if (action == "restore" || action == "backup") arguments.push_back(backup);
+    const Finished finished = in_directory(arguments);
+    EXPECT_EQ(finished.exit_code, 1) << action << finished.out;
+    EXPECT_THAT(finished.err, HasSubstr("is in use: stop berthd first")) << action;
+  }
+}
+
+TEST_F(BerthStore, WhatIsNoBackupIsNotRestored) {
+  const std::string before = contents(path_);
+  const Finished finished = in_directory({"restore", folder_.write("backup", "garbage")});
+  EXPECT_EQ(finished.exit_code, 1);
+  EXPECT_THAT(finished.err, HasSubstr("nothing was changed"));
+  EXPECT_EQ(contents(path_), before);
+  EXPECT_EQ(in_directory({"restore", folder_.path() + "/missing"}).exit_code, 4);
+}
+
+TEST_F(BerthStore, WrongCallsAreInvalid) {
+  EXPECT_EQ(in_directory({"restore"}).exit_code, 3);
+  EXPECT_EQ(in_directory({"repair", "file"}).exit_code, 3);
+  EXPECT_EQ(in_directory({"mend"}).exit_code, 3);
+  const Folder empty;
+  EXPECT_EQ(berth({"store", "check", "--directory", empty.path()}).exit_code, 4);
+}
+
+TEST_F(BerthStore, AnAuthorityIsGivenUpOnlyWhenAsked) {
+  std::filesystem::create_directory(folder_.path() + "/authority");
+  const Finished finished = in_directory({"repair", "--new-authority"});
+  EXPECT_EQ(finished.exit_code, 0) << finished.err;
+  EXPECT_THAT(finished.out, HasSubstr("joined again"));
+  EXPECT_TRUE(std::filesystem::exists(folder_.path() + "/authority.replaced-1"));
+  EXPECT_EQ(store::SqliteStore::open(path_)->get(codec::kAuthorityKey).value(), "");
 }
 
 }  // namespace

@@ -27,7 +27,7 @@ constexpr const char* kInstances = R"({"revision":"42","instances":[
  {"key":{"item":"db","subject":"default","index":0},"version":"2.0","state":"FAILED",
   "problem":{"reason":"InsufficientCpu","message":"no node has 600 DMIPS"},"type":"service"},
  {"key":{"item":"web","subject":"vehicle"},"version":"1.0.0","state":"ACTIVE",
-  "place":{"node":"n1","runtime":"process"},"restarts":2,"exitCode":1,"type":"service",
+  "place":{"node":"n1","runtime":"process"},"proven":true,"sinceMs":"1700000000000","restarts":2,"exitCode":1,"type":"service",
   "usage":{"cpu":"120","ram":"67108864"},"priority":"5","uid":5000,"gid":5001,
   "address":"10.128.0.2","names":["0.vehicle.web","vehicle.web","web"]},
  {"key":{"item":"web","subject":"vehicle","index":1},"version":"1.0.0","state":"ACTIVE",
@@ -146,7 +146,7 @@ TEST_F(Online, GetGivesFlatJson) {
   EXPECT_EQ(json::parse(finished.out), json::parse(R"({"instances":[
     {"item":"web","subject":"vehicle","index":0,"version":"1.0.0","type":"service",
      "state":"Active","reason":"","message":"","node":"n1","runtime":"process","movingTo":"","unverified":false,
-     "restarts":2,"exitCode":1,"priority":5,"uid":5000,"gid":5001,
+     "proven":true,"away":false,"since":"2023-11-14T22:13:20.000Z","restarts":2,"exitCode":1,"priority":5,"uid":5000,"gid":5001,
      "address":"10.128.0.2","names":["0.vehicle.web","vehicle.web","web"],
      "usage":{"cpu":120,"ram":67108864},"storage":0,"stateSize":0,"stateGeneration":0,
      "traffic":{"received":0,"sent":0},"toBePaused":false}],"revision":42})"));
@@ -347,17 +347,61 @@ TEST_F(Online, ApplySaysTwoIfSomethingCouldNotBePlaced) {
 TEST_F(Online, ApplySaysFiveWhenTheTimeIsUpHereOrThere) {
   server_.stream("POST /v1/apply", {kAccepted, finished_with("ACTIVATING", true)});
   server_.stream("POST /v1/apply", {kAccepted}, true);
-  EXPECT_EQ(berth({"apply", "-f", "-"}, kTwo).exit_code, 5);
+  const Finished there = berth({"apply", "-f", "-"}, kTwo);
+  EXPECT_EQ(there.exit_code, 5);
+  EXPECT_THAT(there.err, HasSubstr("app/vehicle/1  Activating(ExitedEarly)"));
   const Finished here = berth({"apply", "-f", "-", "--timeout", "1s"}, kTwo);
   EXPECT_EQ(here.exit_code, 5);
   EXPECT_THAT(here.err, HasSubstr("goes on"));
+  EXPECT_THAT(here.err, HasSubstr("app/vehicle/0  nothing is known of it yet"));
 }
 
-TEST_F(Online, ApplySaysFiveAndWhoIsMissingWhenANodeIsAway) {
+TEST_F(Online, ApplySaysAtTheTimeoutWhoWhereInWhichStateAndSinceWhen) {
+  server_.stream("POST /v1/apply", {kAccepted, R"({"finished":{"timedOut":true,"instances":[
+      {"key":{"item":"app","subject":"vehicle"},"state":"ACTIVE","proven":true,"place":{"node":"n1"}},
+      {"key":{"item":"app","subject":"vehicle","index":1},"state":"ACTIVE","place":{"node":"n2"},
+       "sinceMs":"1700000000000"}]}})"});
+  const Finished finished = berth({"apply", "-f", "-"}, kTwo);
+  EXPECT_EQ(finished.exit_code, 5);
+  EXPECT_THAT(finished.err, HasSubstr("app/vehicle/1  Active  on n2  since 2023-11-14 22:13:20, "
+                                      "and has yet to show that it stays up\n"));
+  EXPECT_THAT(finished.err, Not(HasSubstr("app/vehicle/0")));
+}
+
+TEST_F(Online, ApplySaysTwoAndListsWhatIsOnNodesThatAreAway) {
+  server_.stream("POST /v1/apply", {kAccepted, R"({"finished":{"instances":[
+      {"key":{"item":"app","subject":"vehicle"},"state":"ACTIVE","proven":true,"place":{"node":"n1"}},
+      {"key":{"item":"app","subject":"vehicle","index":1},"state":"FAILED","place":{"node":"n2"},
+       "problem":{"reason":"NodeLost"},"away":true}]}})"});
+  const Finished finished = berth({"apply", "-f", "-"}, kTwo);
+  EXPECT_EQ(finished.exit_code, 2);
+  EXPECT_THAT(finished.err, HasSubstr("1 instance on nodes that are away, and not waited for:\n"
+                                      "  app/vehicle/1  Failed(NodeLost)  on n2\n"));
+}
+
+TEST_F(Online, ApplyTellsWhatFollowsFromIt) {
+  constexpr const char* kFollows = R"({"accepted":{"revision":"43",
+      "instances":[{"item":"app","subject":"vehicle"}],"consequences":[
+      {"key":{"item":"app","subject":"vehicle"},"action":"start","version":"1.0.0",
+       "place":{"node":"n1"},"downtime":"none"},
+      {"key":{"item":"low","subject":"vehicle"},"action":"move","version":"2","downtime":"stopsFirst",
+       "place":{"node":"n2"},"from":{"node":"n1"}}]}})";
+  for (int i = 0; i < 2; ++i) server_.stream("POST /v1/apply", {kFollows, R"({"finished":{}})"});
+  EXPECT_EQ(berth({"apply", "-f", "-"}, kTwo).out,
+            "Accepted as revision 43.\n"
+            "  start   app/vehicle/0  1.0.0 on n1\n"
+            "  move    low/vehicle/0  2 on n2, from n1: stops first\n"
+            "1 unknown\n");
+  const json answer = json::parse(berth({"apply", "-f", "-", "-o", "json"}, kTwo).out);
+  EXPECT_EQ(answer["consequences"][1]["downtime"], "stopsFirst");
+  EXPECT_EQ(answer["consequences"][1]["from"], "n1");
+}
+
+TEST_F(Online, ApplySaysTwoAndWhoIsMissingWhenANodeIsAway) {
   server_.stream("POST /v1/apply", {kAccepted, R"({"finished":{"incomplete":[{"item":"app",
       "subject":"vehicle","version":"2","updated":3,"total":6,"away":["r3"]}]}})"});
   const Finished finished = berth({"apply", "-f", "-"}, kTwo);
-  EXPECT_EQ(finished.exit_code, 5);
+  EXPECT_EQ(finished.exit_code, 2);
   EXPECT_THAT(finished.err,
               HasSubstr("3 of 6 of app run version 2; 3 wait for node r3, which is away"));
 }
@@ -593,9 +637,12 @@ TEST_F(Online, WhyWithFilesExplainsFromTheCluster) {
 
 TEST_F(Online, DeletePrintsWhatItDeleted) {
   answer_everything();
-  server_.answer("DELETE /v1/deployments/base", R"({"revision":"43"})");
+  server_.answer("DELETE /v1/deployments/base", R"({"revision":"43","consequences":[
+      {"key":{"item":"web","subject":"s"},"action":"stop","version":"1","place":{"node":"n1"},
+       "downtime":"stops"}]})");
   server_.answer("DELETE /v1/items/web@1.0.0", R"({"revision":"44"})");
-  EXPECT_EQ(berth({"delete", "deployment", "base"}).out, "deployment/base deleted (revision 43)\n");
+  EXPECT_EQ(berth({"delete", "deployment", "base"}).out,
+            "deployment/base deleted (revision 43)\n  stop    web/s/0  1 on n1\n");
   EXPECT_EQ(berth({"delete", "item", "web@1.0.0"}).out, "item/web@1.0.0 deleted (revision 44)\n");
   const Finished several = berth({"delete", "item", "web"});
   EXPECT_EQ(several.exit_code, 3);
@@ -603,6 +650,20 @@ TEST_F(Online, DeletePrintsWhatItDeleted) {
   EXPECT_EQ(berth({"delete", "deployment", "nothing"}).exit_code, 4);
   EXPECT_EQ(berth({"delete", "node", "n1"}).exit_code, 3);
   EXPECT_EQ(berth({"delete"}).exit_code, 3);
+}
+
+TEST_F(Online, DeleteShowsBeforeWhatItWouldStop) {
+  server_.answer("GET /v1/cluster", kCluster);
+  const Finished finished = berth({"delete", "deployment", "base", "--dry-run"});
+  EXPECT_EQ(finished.exit_code, 0) << finished.err;
+  EXPECT_THAT(finished.out, HasSubstr("deployment/base would be deleted\n"));
+  EXPECT_THAT(finished.out, ContainsRegex("Stops\n.*\n +app/vehicle/0 +1.0.0 +n1/process\n"));
+  EXPECT_THAT(finished.out, Not(HasSubstr("keep")));
+  const Finished needed = berth({"delete", "item", "app@1.0.0", "--dry-run"});
+  EXPECT_EQ(needed.exit_code, 3);
+  EXPECT_THAT(needed.err, HasSubstr("cannot be deleted now"));
+  EXPECT_EQ(berth({"delete", "deployment", "nothing", "--dry-run"}).exit_code, 4);
+  for (const std::string& line : lines_received()) EXPECT_EQ(line, "GET /v1/cluster");
 }
 
 TEST_F(Online, DeleteTakesTheDocumentsOfAFileUsersFirst) {
@@ -736,7 +797,7 @@ TEST_F(Online, PauseWaitsNoLongerThanItIsTold) {
 TEST_F(Online, DrainWaitsUntilTheNodeIsEmpty) {
   server_.answer("POST /v1/nodes/n1/drain", R"({"revision":"43"})");
   const std::string instance =
-      R"({"instance":{"key":{"item":"web","subject":"s"},"state":"ACTIVE","place":{"node":")";
+      R"({"instance":{"key":{"item":"web","subject":"s"},"state":"ACTIVE","proven":true,"place":{"node":")";
   server_.stream("GET /v1/watch",
                  {R"({"node":{"name":"n1","instances":1,"services":1}})", instance + "n1\"}}}",
                   R"({"synced":true})", instance + "n2\"}}}", R"({"node":{"name":"n1"}})"},
@@ -805,13 +866,15 @@ TEST_F(Online, LogsOfANodeThatIsAwayAreNotAnUnreachableControlPlane) {
 
 TEST_F(Online, WaitEndsWhenItIsSo) {
   server_.answer("GET /v1/deployments", kDeployments);
-  const auto instance = [](int index, const char* state) {
+  const auto instance = [](int index, const char* state, bool proven) {
     return R"({"instance":{"key":{"item":"web","subject":"vehicle","index":)" +
-           std::to_string(index) + R"(},"state":")" + state + "\"}}";
+           std::to_string(index) + R"(},"proven":)" + (proven ? "true" : "false") +
+           R"(,"state":")" + state + "\"}}";
   };
   server_.stream("GET /v1/watch",
-                 {R"({"node":{"name":"n1","liveness":"reachable"}})", instance(0, "ACTIVE"),
-                  instance(1, "ACTIVATING"), R"({"synced":true})", instance(1, "ACTIVE")},
+                 {R"({"node":{"name":"n1","liveness":"reachable"}})", instance(0, "ACTIVE", true),
+                  instance(1, "ACTIVATING", false), R"({"synced":true})",
+                  instance(1, "ACTIVE", false), instance(1, "ACTIVE", true)},
                  true);
   const Finished finished =
       berth({"wait", "--for", "deployment/base=active", "--for", "node/n1=reachable", "--for",
@@ -833,6 +896,27 @@ TEST_F(Online, WaitSaysFiveAndWhatIsTheCaseInstead) {
   EXPECT_EQ(berth({"wait", "--for", "instance/web=actve"}).exit_code, 3);
   EXPECT_EQ(berth({"wait", "--for", "item/web=active"}).exit_code, 3);
   EXPECT_EQ(berth({"wait", "--for", "instance/web=active", "--timeout", "soon"}).exit_code, 3);
+}
+
+TEST_F(Online, WaitDoesNotTakeWhatMayStillCrashForActive) {
+  server_.stream("GET /v1/watch",
+                 {R"({"instance":{"key":{"item":"web","subject":"s"},"state":"ACTIVE"}})",
+                  R"({"synced":true})"},
+                 true);
+  const Finished finished = berth({"wait", "--for", "instance/web=active", "--timeout", "300ms"});
+  EXPECT_EQ(finished.exit_code, 5);
+  EXPECT_THAT(finished.err, HasSubstr("web/s/0 is Active, and has yet to show that it stays so"));
+}
+
+TEST_F(Online, WaitSaysTwoWhenAllThatIsMissingIsOnNodesThatAreAway) {
+  server_.stream("GET /v1/watch",
+                 {R"({"instance":{"key":{"item":"web","subject":"s"},"state":"ACTIVE","away":true,
+                      "unverified":true,"place":{"node":"n2"}}})",
+                  R"({"synced":true})"},
+                 true);
+  const Finished finished = berth({"wait", "--for", "instance/web=active"});
+  EXPECT_EQ(finished.exit_code, 2);
+  EXPECT_THAT(finished.err, HasSubstr("web/s/0 is Active(Unverified) on n2; its node is away"));
 }
 
 TEST_F(Online, WaitSurvivesARestartOfTheControlPlane) {

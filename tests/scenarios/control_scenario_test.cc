@@ -59,6 +59,7 @@ std::pair<std::string, std::string> option(const std::string& word) {
 
 model::Item item_of(const Words& words) {
   ItemBuilder item(words.at(1));
+  item.min_healthy(0s);  // unless a scenario is about that, what is up counts as well
   for (std::size_t i = 2; i < words.size(); ++i) {
     const auto [name, value] = option(words[i]);
     if (name == "version") {
@@ -67,6 +68,8 @@ model::Item item_of(const Words& words) {
       item.cpu(number(value));
     } else if (name == "alert") {  // the quota
       item.cpu_alert(number(value), {.min = 50, .max = 90, .timeout = 10s});
+    } else if (name == "minHealthy") {
+      item.min_healthy(duration(value));
     } else if (name == "env") {
       item.env("env", value);
     } else if (name == "shared") {
@@ -75,6 +78,10 @@ model::Item item_of(const Words& words) {
       item.pinned();
     } else if (name == "stopFirst") {
       item.stop_first();
+    } else if (name == "state") {
+      item.state(number(value));
+    } else if (name == "lastCopy") {
+      item.moves_last_copy();
     } else if (name == "component") {
       item.firmware();
     } else if (name == "vm") {
@@ -271,6 +278,8 @@ class ControlScenario {
   static void change_agent(FakeAgent& agent, const std::string& word) {
     if (word == "answers" || word == "silent") {
       agent.answers = word == "answers";
+    } else if (word == "prepares-slowly" || word == "prepares-at-once") {
+      agent.prepares_slowly = word == "prepares-slowly";
     } else if (word == "starts-slowly" || word == "starts-at-once") {
       agent.starts_slowly = word == "starts-slowly";
     } else if (word == "stops-slowly" || word == "stops-at-once") {
@@ -380,7 +389,9 @@ class ControlScenario {
       std::string text = node + ":";
       for (const auto& [key, status] : driver_.agent(node).statuses) {
         text += fmt::format(" {}@{}{}", model::to_string(key), status.version,
-                            status.stopping ? "(stopping)" : "");
+                            status.stopping       ? "(stopping)"
+                            : status.prepare_only ? "(prepared only)"
+                                                  : "");
       }
       line(text);
     }

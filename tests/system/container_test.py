@@ -3,12 +3,14 @@
 
 import os
 import shutil
+import signal
 import socket
 import subprocess
 import time
 import unittest
+from pathlib import Path
 
-from harness import IS_ROOT, SystemTest, deployment, item, main, wait_until
+from harness import IS_ROOT, SystemTest, children_of, deployment, item, main, wait_until
 from unit import Daemon
 
 IMAGE = [{"platform": {"os": "linux", "arch": "amd64"}, "runtimes": ["runc"], "oci": "images/busybox:1"}]
@@ -56,6 +58,18 @@ class Containers(SystemTest):
         wait_until(lambda: not self.shims(), "the container's end")
         self.start_agent()
         self.the_exit_is_reported()
+
+    def test_an_agent_that_has_lost_its_store_keeps_its_containers(self):
+        self.apply(item("kept", images=IMAGE, args=["sleep", "1000000"]), deployment("d", {"item": "kept"}))
+        before = self.running_pids()
+        self.unit.agents["n1"].kill()
+        for store in self.unit.agent_dir("n1").glob("agent.db*"):
+            store.unlink()
+        self.start_agent()
+        log = self.unit.directory / "agent-n1.log"
+        wait_until(lambda: "a full command settles" in log.read_text(), "the control plane's word")
+        self.wait_for_active(1)
+        self.assertEqual(self.running_pids(), before)
 
     def test_logs_and_exec(self):
         talker = item("talker", images=IMAGE, args=["sh", "-c", "echo hello; echo oops >&2; exec sleep 100000"])
@@ -152,6 +166,8 @@ exec {shutil.which("runc")} "$@"
         self.unit.berth("apply", "--no-wait", "-f", self.write(
             "slow.yaml", item("slow", images=IMAGE, args=["sleep", "100000"]), deployment("d", {"item": "slow"})))
         wait_until(self.shims, "the start")
+        wait_until(lambda: self.status_of("slow").get("reason") == "StartSlow", "a word on what it waits for", 10)
+        self.assertIn("runc create has not answered for", self.status_of("slow")["message"])
         self.unit.agents["n1"].kill()
         self.start_agent(wrapper=wrapper)
         wait_until(lambda: "adopted run" in (self.unit.directory / "agent-n1.log").read_text(), "the agent to find it")
@@ -160,6 +176,31 @@ exec {shutil.which("runc")} "$@"
         (programs / "go").write_text("")
         wait_until(lambda: self.status_of("slow")["state"] == "Active", "the container")
         self.assertEqual(self.shims(), [shim], "it was not started again")
+        wait_until(lambda: not self.status_of("slow").get("reason"), "it to have nothing to wait for any more")
+
+    def test_a_supervisor_that_stands_still_keeps_no_instance_from_being_stopped(self):
+        self.apply(item("container", images=IMAGE, args=["sleep", "100000"]), item("process"),
+                   deployment("d", {"item": "container"}, {"item": "process"}))
+        shims = self.shims()
+        programs = [child for shim in shims for child in children_of(shim)]
+        self.assertEqual(len(programs), 2)
+        for shim in shims:
+            os.kill(shim, signal.SIGSTOP)
+        self.assertEqual([found["state"] for found in self.unit.instances()], ["Active", "Active"])
+        began = time.monotonic()
+        self.unit.berth("delete", "deployment", "d")
+        wait_until(lambda: not any(os.path.exists(f"/proc/{pid}/cmdline") for pid in programs + shims), "their end")
+        self.assertLess(time.monotonic() - began, 10)
+
+    def test_a_supervisor_that_stands_still_is_told_to_go_on(self):
+        self.apply(item("process"), deployment("d", {"item": "process"}))
+        (shim,) = self.shims()
+        os.kill(shim, signal.SIGSTOP)
+        log = self.unit.directory / "agent-n1.log"
+        wait_until(lambda: "SupervisorStopped" in log.read_text(), "it to be noticed", 20)
+        wait_until(lambda: "State:\tT" not in Path(f"/proc/{shim}/status").read_text(), "it to go on", 20)
+        self.assertEqual(self.status_of("process")["state"], "Active")
+        self.assertEqual(self.shims(), [shim])
 
     def test_a_runtime_that_does_not_work_here_says_why(self):
         runtimes = {runtime["name"]: runtime for runtime in self.node("n1")["runtimes"]}

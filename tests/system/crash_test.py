@@ -3,11 +3,34 @@
 
 import os
 import signal
+import sqlite3
 import subprocess
 import threading
 import time
 
-from harness import SystemTest, children_of, deployment, item, main, wait_until
+from harness import SystemTest, deployment, item, main, wait_until
+
+
+def delete(store):
+    for part in ("", "-wal", "-shm"):
+        store.with_name(store.name + part).unlink(missing_ok=True)
+
+
+def empty(store):
+    delete(store)
+    store.write_bytes(b"")
+
+
+def scramble(store):
+    delete(store)
+    store.write_bytes(os.urandom(16384))
+
+
+def damage_a_record(store):
+    """Valid to SQLite, and nothing that an agent has written."""
+    with sqlite3.connect(store) as database:
+        database.execute("UPDATE entries SET value = x'3f' WHERE CAST(key AS TEXT) LIKE 'wanted/%'")
+    database.close()
 
 
 class Crash(SystemTest):
@@ -19,8 +42,9 @@ class Crash(SystemTest):
             self.unit.wait_for_node(name)
 
     def start_agent(self, name):
+        # With fewer descriptors than some of the tests have instances: it takes what it may.
         return self.unit.start_agent(name, "--runtimes", "process", "--capacity-cpu", "10000",
-                                     "--capacity-ram", "4Gi")
+                                     "--capacity-ram", "4Gi", wrapper=["prlimit", "--nofile=80:"])
 
     def assert_nothing_was_started_twice(self, count):
         starts = self.starts()
@@ -48,6 +72,47 @@ class Crash(SystemTest):
         self.wait_for_active(10)
         self.assertEqual(self.running_pids(), before)
         self.assert_nothing_was_started_twice(10)
+
+    def test_an_agent_that_has_lost_its_store_keeps_what_runs(self):
+        self.apply(item("kept"), deployment("d", {"item": "kept", "instances": 4}))
+        before = self.running_pids()
+        for damage in (delete, empty, scramble, damage_a_record):
+            with self.subTest(damage.__name__):
+                self.lose_store(damage)
+                # Only a full command ends the doubt.
+                wait_until(lambda: "a full command settles" in self.agent_log(), "the control plane's word")
+                self.wait_for_active(4)
+                self.assertEqual(self.running_pids(), before)
+        self.assert_nothing_was_started_twice(4)
+        self.apply(deployment("d", {"item": "kept", "instances": 1}))
+        self.wait_for_active(1)
+        self.assertEqual(len(self.running_pids()), 1)
+
+    def test_an_agent_that_has_lost_its_store_keeps_what_runs_with_no_control_plane_in_reach(self):
+        self.apply(item("kept"), deployment("d", {"item": "kept", "instances": 4}))
+        before = self.running_pids()
+        self.unit.control.kill()
+        for damage in (delete, scramble):
+            self.lose_store(damage)
+            wait_until(lambda: "adopted run" in self.agent_log(), "the agent to adopt what runs")
+            self.assertEqual(self.running_pids(), before)
+        killed = before[0]
+        os.kill(killed, signal.SIGKILL)
+        wait_until(lambda: killed not in self.running_pids() and len(self.running_pids()) == 4,
+                   "what has ended to be started again")
+        before = self.running_pids()
+        self.unit.start_control()
+        self.wait_for_active(4)
+        self.assertEqual(self.running_pids(), before)
+
+    def lose_store(self, damage):
+        self.unit.agents["n1"].kill()
+        (self.unit.directory / "agent-n1.log").unlink()
+        damage(self.unit.agent_dir("n1") / "agent.db")
+        self.start_agent("n1")
+
+    def agent_log(self) -> str:
+        return (self.unit.directory / "agent-n1.log").read_text(errors="replace")
 
     def test_after_a_reboot_everything_starts_with_no_control_plane_in_reach(self):
         self.apply(item("kept"), deployment("d", {"item": "kept", "instances": 6}))
@@ -91,9 +156,6 @@ class Crash(SystemTest):
         numbers = [int(event["number"]) for event in after]
         self.assertEqual(numbers, sorted(set(numbers)))
         self.assertGreater(len(after), len(before))
-
-    def running_pids(self):
-        return sorted(pid for shim in self.shims() for pid in children_of(shim))
 
 
 if __name__ == "__main__":

@@ -2,7 +2,10 @@
 """The demo: what ./run starts, as a newcomer sees it."""
 
 import os
+import pty
+import select
 import shutil
+import signal
 import subprocess
 import unittest
 
@@ -16,6 +19,24 @@ class Demo(SystemTest):
                               text=True, timeout=300, check=False)
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
         self.assertIn("perception/vehicle/1", done.stdout)
+        left = [command_of(pid) for pid in processes() if str(state) in command_of(pid)]
+        self.assertEqual(left, [])
+
+    def test_a_closed_terminal_stops_it_and_its_join_line_names_where_it_listens(self):
+        state = self.unit.directory / "demo"
+        pid, terminal = pty.fork()
+        if pid == 0:
+            os.execv(ROOT / "tools" / "demo.py", ["demo.py", "--state", str(state), "--listen", "127.0.0.2"])
+        shown = ""
+        while "Ctrl-C stops everything" not in shown:
+            self.assertTrue(select.select([terminal], [], [], 120)[0], shown)
+            shown += os.read(terminal, 4096).decode(errors="replace")
+        self.assertIn("./run --listen ADDRESS", shown, "how others could join")
+        line = self.unit.berth("join-token", env={"BERTH_SOCKET": str(state / "berthd.sock")}).stdout
+        self.assertIn("berth-agent join https://127.0.0.2:", line)
+        os.close(terminal)
+        _, status = os.waitpid(pid, 0)
+        self.assertEqual(os.waitstatus_to_exitcode(status), 128 + signal.SIGHUP)
         left = [command_of(pid) for pid in processes() if str(state) in command_of(pid)]
         self.assertEqual(left, [])
 

@@ -3,6 +3,7 @@
 import json
 import os
 import signal
+import subprocess
 import sys
 import tempfile
 import unittest
@@ -23,8 +24,9 @@ AS_NOBODY = ["setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}"]
 
 
 def item(name: str, **spec) -> dict:
+    """Counts as well as soon as it is up: most tests are about something else."""
     spec = {"type": "service", "version": "1", "images": [{"command": ["/bin/sh", "-c", COUNTED]}],
-            "request": {"cpu": 1, "ram": "1Mi"}, **spec}
+            "request": {"cpu": 1, "ram": "1Mi"}, "minHealthy": "0s", **spec}
     return {"apiVersion": "berth/v1", "kind": "Item", "metadata": {"name": name}, "spec": spec}
 
 
@@ -65,6 +67,9 @@ class SystemTest(unittest.TestCase):
                 except ProcessLookupError:
                     pass
 
+    def running_pids(self) -> list[int]:
+        return sorted(pid for shim in self.shims() for pid in children_of(shim))
+
     # --- Doing things.
 
     def write(self, name: str, *documents: dict) -> Path:
@@ -86,6 +91,10 @@ class SystemTest(unittest.TestCase):
         """How often each instance that runs COUNTED was started, by its storage directory."""
         return {str(path.parent): len(path.read_text().split())
                 for path in self.unit.directory.glob("agent-*/storage/*/starts") if path.is_file()}
+
+    def readyz(self) -> str:
+        return subprocess.run(["curl", "-s", "--unix-socket", self.unit.socket, "http://berth/readyz?verbose"],
+                              capture_output=True, text=True, check=False).stdout
 
     def node(self, name: str) -> dict | None:
         return next((node for node in self.unit.ask("get", "nodes")["nodes"] if node["node"] == name), None)

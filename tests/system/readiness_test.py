@@ -6,6 +6,7 @@ import os
 import shutil
 import signal
 import subprocess
+import tempfile
 import time
 import unittest
 from datetime import datetime
@@ -189,6 +190,22 @@ class Readiness(SystemTest):
         return str(self.runc("n2")) in text and "create" in text and "probe-" in text
 
     @unittest.skipUnless(shutil.which("crun"), "crun is not installed")
+    def test_a_runtime_that_fails_again_and_again_wears_out_no_disk(self):
+        with tempfile.TemporaryDirectory(dir="/dev/shm") as memory:
+            tries = Path(memory) / "tries"
+            self.replace_runc("n3", f"echo x >> {tries}; mkdir -p $2; head -c 300000 /dev/zero > $2/state\n{FAILS}")
+            self.wait_for_state("n3", "mine", "NotReady", 10)
+            before, count = self.written("n3"), len(tries.read_text())
+            wait_until(lambda: len(tries.read_text()) >= count + 4, "it to be tried twice more", 20)
+            self.assertEqual(self.written("n3"), before)
+            self.assertFalse(list(self.unit.agent_dir("n3").glob("probe*")))
+
+    def written(self, node: str) -> tuple:
+        """What the agent, and all that it has started and waited for, have written to disks."""
+        figures = dict(line.split(": ") for line in Path(f"/proc/{self.unit.agents[node].pid}/io").read_text().splitlines())
+        files = [path for path in self.unit.agent_dir(node).rglob("*") if path.is_file()]
+        return figures["write_bytes"], sorted((str(path), path.stat().st_mtime_ns) for path in files)
+
     def test_nothing_is_placed_on_a_runtime_that_never_worked(self):
         self.settings("n1", crun={"type": "crun"})
         self.unit.agents["n1"].signal(signal.SIGHUP)

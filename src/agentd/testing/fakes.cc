@@ -77,7 +77,8 @@ class FakeMachine::Runtime final : public runtime::Runtime {
                                            const model::RunId& run) override {
     if (machine_.when_started) machine_.when_started(spec);
     const std::lock_guard lock(machine_.mutex_);
-    machine_.runs_[{spec.key, run}] = {{spec.key, run, spec.item.type, spec.item.version}, name_};
+    machine_.runs_[{spec.key, run}] = {
+        {spec.key, run, spec.item.type, spec.item.version, false, spec}, name_};
     machine_.starts_.push_back(spec.key.item.value());
     machine_.changed_.notify_all();
     return {};

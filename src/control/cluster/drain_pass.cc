@@ -6,6 +6,8 @@
 namespace berth::control {
 namespace {
 
+constexpr Duration kShortestDeadline{1};  // 0 would mean that there is none
+
 bool is_service(const Context& context, const model::InstanceKey& key) {
   const auto* record = context.state.find_instance(key);
   return record == nullptr || record->type != model::ItemType::Component;
@@ -56,6 +58,22 @@ void begin_drain(Context& context, const model::NodeRecord& record) {
   if (!record.drain) return;
   const bool limited = record.drain->deadline > Duration{} && !record.drain->overdue;
   context.drains[record.id] = {limited ? context.now + record.drain->deadline : kNever, false};
+}
+
+void write_down_drains(Context& context, Duration step) {
+  for (const auto& [id, drain] : context.drains) {
+    if (drain.deadline == kNever) continue;
+    const auto& nodes = context.state.durable().nodes;
+    const auto known = nodes.find(id);
+    if (known == nodes.end() || !known->second.drain) continue;
+    const Duration left = std::max(drain.deadline - context.now, kShortestDeadline);
+    if (left >= known->second.drain->deadline || known->second.drain->deadline - left < step) {
+      continue;
+    }
+    model::NodeRecord record = known->second;
+    record.drain->deadline = left;
+    context.state.put(record);
+  }
 }
 
 void drain_pass(Context& context) {

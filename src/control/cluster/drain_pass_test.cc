@@ -76,6 +76,18 @@ TEST_F(DrainOfANode, LeavesWhatDoesNotComeUpOnTheOnlyOtherNodeAndTriesThatAgainL
   EXPECT_EQ(driver.agent("n1").starts[kA], 1);
 }
 
+TEST_F(DrainOfANode, TriesANodeWhereItFailedAgainWhenItHasNoOtherPlace) {
+  driver.join("n2");
+  driver.agent("n2").starts_slowly = true;
+  driver.drain("n1", 10s);
+  driver.set("n2", kA, model::InstanceState::Failed, {"StartFailed", "no such file"});
+  ASSERT_EQ(driver.place_of(kA), "n1/crun");
+  driver.advance(10s);
+  EXPECT_EQ(driver.place_of(kA), "n2/crun");
+  EXPECT_FALSE(driver.runs("n1", kA));
+  EXPECT_TRUE(driver.runs("n2", kA));
+}
+
 TEST_F(DrainOfANode, TriesANodeWhereItFailedAgainWhenSomebodyAsksAgain) {
   driver.join("n2");
   driver.agent("n2").starts_slowly = true;
@@ -98,7 +110,27 @@ TEST_F(DrainOfANode, StopsAlsoWhatMovedSomewhereAndNeverCameUpThere) {
   EXPECT_TRUE(driver.noted(NoteKind::NodeDrained, "node/n1"));
 }
 
-TEST_F(DrainOfANode, CountsItsDeadlineAnewAfterARestartOfTheController) {
+TEST_F(DrainOfANode, KeepsItsDeadlineOverARestartOfTheController) {
+  driver.drain("n1", 60s);
+  driver.advance(50s);
+  driver.stop();
+  driver.restart(10min);  // in which nothing could move
+  driver.connect("n1");
+  driver.advance(9s);
+  EXPECT_TRUE(driver.runs("n1", kA));
+  driver.advance(1s);
+  EXPECT_FALSE(driver.runs("n1", kA));
+}
+
+TEST_F(DrainOfANode, WritesItsDeadlineDownWithOtherThings) {
+  driver.drain("n1", 60s);
+  driver.advance(20s);
+  EXPECT_EQ(driver.durable().nodes.at(node_id("n1")).drain->deadline, 60s) << "idle, no writing";
+  driver.apply({a_service("other")});
+  EXPECT_EQ(driver.durable().nodes.at(node_id("n1")).drain->deadline, 40s);
+}
+
+TEST_F(DrainOfANode, CountsItsDeadlineFromWhatWasWrittenAfterACrashOfTheController) {
   driver.drain("n1", 10s);
   driver.advance(6s);
   driver.restart();

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/alarms.h"
 #include "base/indexed_map.h"
 #include "base/time.h"
 #include "control/cluster/load.h"
@@ -37,6 +38,7 @@ struct Told {
   std::optional<model::InstanceNetwork> network;
   std::map<std::string, std::string> variables;  // that are overridden
   bool paused = false;
+  bool prepare_only = false;
 
   friend bool operator==(const Told&, const Told&) = default;
 };
@@ -72,6 +74,10 @@ struct ObservedNode {
   std::uint64_t revision = 0;
   model::CommandNumber acted;
   std::optional<Time> asked_for_full;
+  std::optional<model::Receipt> receipt;          // that it has shown on this connection
+  std::optional<model::ToldOrders> orders_shown;  // while the controller is held
+  std::optional<ConnectionId> asked_for_orders;   // there
+  bool was_refused = false;                       // a report on this connection was not credible
   model::NodeInfo info;
   std::optional<model::Usage> usage;
   model::Usage instance_usage;  // sum over `reported`
@@ -91,7 +97,10 @@ struct ObservedNode {
   std::set<model::InstanceKey> held_back;                  // wait for room that others are leaving
   std::set<model::InstanceKey> not_told;                   // looked at while it could not be told
   std::map<model::InstanceKey, std::string> states_heard;  // their digests; not yet said to it
-  std::set<model::InstanceKey> watched;  // on trial here: each word of the node may prove them
+
+  // Active here, and not yet for long enough: when it will be, and a word of the node can prove it.
+  Alarms<model::InstanceKey> proving;
+  Time vouched_at = Time::min();  // of the last report that was understood
 
   NodeLoad load;
   NodeReadiness readiness;

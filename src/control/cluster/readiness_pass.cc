@@ -246,13 +246,17 @@ void update(Context& context, const model::NodeId& id, ObservedNode& node) {
   ++context.cluster_changes;
 }
 
+Time said_since(const Context& context, const model::Report& report,
+                const model::RuntimeId& runtime) {
+  const auto told = report.not_ready_for.find(runtime);
+  return context.now - (told == report.not_ready_for.end() ? Duration{} : bounded(told->second));
+}
+
 // The agent knows best. But on one connection nothing is missed, and what is told again comes with
 // another delay; and of what was before its own start it knows nothing.
 Time not_ready_since(const Context& context, const ObservedNode& node, const model::Report& report,
                      const model::RuntimeId& runtime) {
-  const auto told = report.not_ready_for.find(runtime);
-  const Time since =
-      context.now - (told == report.not_ready_for.end() ? Duration{} : bounded(told->second));
+  const Time since = said_since(context, report, runtime);
   const RuntimeReadiness& known = node.readiness.runtimes.at(runtime);
   if (!node.ever_reported) {
     return known.graced == Readiness::Ready ? since : std::min(known.not_ready_since, since);
@@ -287,8 +291,11 @@ NodeReadiness restored_readiness(const Context& context, const model::NodeRecord
   NodeReadiness readiness;
   for (const model::KeptReadiness& kept : record.readiness) {
     const Time changed = time_of(context, kept.changed_at);
+    // Nothing is decided by a date: how long it has not been ready is counted from now, or from
+    // when its agent says.
+    const Time counted = kept.graced == Readiness::Ready ? changed : context.now;
     readiness.runtimes.emplace(kept.runtime, RuntimeReadiness{.graced = kept.graced,
-                                                              .graced_since = changed,
+                                                              .graced_since = counted,
                                                               .has_been_ready = kept.has_been_ready,
                                                               .not_ready_since = changed});
   }
@@ -309,6 +316,11 @@ void hear_readiness(const Context& context, ObservedNode& node, const model::Rep
       known.has_been_ready = true;
     } else {
       known.not_ready_since = not_ready_since(context, node, report, runtime.id);
+      // By its own clock, which cannot jump as dates can.
+      const Time graced_since = said_since(context, report, runtime.id) + bounded(runtime.grace);
+      if (!is_new && !node.ever_reported) {
+        known.graced_since = std::min(known.graced_since, graced_since);
+      }
     }
   }
 }

@@ -146,6 +146,25 @@ TEST_F(ReadinessPass, TheTimeOfATransitionOutlivesTheController) {
   EXPECT_EQ(condition().status, ConditionStatus::False);
 }
 
+// A date that was set in between must not make a short while long.
+TEST_F(ReadinessPass, AClockThatJumpsWhileTheControllerIsDownEvictsNothing) {
+  model::NodeConfig config;
+  config.name = "evictions";
+  config.evict_after = 90s;
+  driver_.apply({config});
+  driver_.become("n1", crun_is(Readiness::NotReady));
+  driver_.advance(10s);
+  Driver later({.date_of_zero = 24h * 365 * 2}, driver_.durable());
+  later.join("n1", crun_is(Readiness::NotReady));
+  const auto is_evicting = [&later] {
+    return later.controller().nodes().at(node_id("n1")).readiness.runtimes.at(kCrun).evicting;
+  };
+  later.advance(89s);
+  EXPECT_FALSE(is_evicting());
+  later.advance(1s);
+  EXPECT_TRUE(is_evicting());
+}
+
 TEST_F(ReadinessPass, ANewNodeHasNotBeenReadySinceItsAgentSaysSo) {
   driver_.add("n2", crun_is(Readiness::NotReady));
   driver_.connect_silently("n2");

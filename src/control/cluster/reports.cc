@@ -7,6 +7,7 @@
 #include "control/cluster/alarms.h"
 #include "control/cluster/alerts.h"
 #include "control/cluster/readiness.h"
+#include "control/hold/hold.h"
 #include "control/launcher/handover.h"
 #include "control/launcher/states.h"
 #include "control/record_events.h"
@@ -14,15 +15,14 @@
 namespace berth::control {
 namespace {
 
-// Nobody carries out so many commands; whoever says so would use up the numbers for all others.
-constexpr std::uint64_t kNumberMax = std::uint64_t{1} << 62;
-
-// What runtimes say changes often and is observed anew after a restart: it is not written to disk.
+// What runtimes say changes often and is observed anew after a restart, as is what its agent says
+// of its store: that is not written to disk.
 model::NodeRecord without_readiness(const model::NodeRecord& known, const model::NodeId& id,
                                     const model::NodeInfo& info) {
   model::NodeRecord record = known;
   record.id = id;
   record.info = info;
+  record.info.store_problem.clear();
   for (model::Runtime& runtime : record.info.runtimes) {
     runtime.ready = model::Readiness::Unknown;
     runtime.reason.clear();
@@ -39,26 +39,9 @@ bool differs_in_words_only(const model::NodeInfo& before, model::NodeInfo after)
     after.runtimes[i].message = before.runtimes[i].message;
   }
   after.remarks = before.remarks;
+  const bool can_write = before.store_problem.empty();
+  if (can_write == after.store_problem.empty()) after.store_problem = before.store_problem;
   return before == after;
-}
-
-model::CommandNumber newest_number(const Context& context) {
-  const model::CounterRecord& counters = context.state.durable().counters;
-  return {counters.epoch, counters.revision};
-}
-
-bool is_absurd(const Context& context, const model::CommandNumber& acted) {
-  return acted > newest_number(context) &&
-         (acted.epoch >= kNumberMax || acted.number >= kNumberMax);
-}
-
-// A controller whose store was lost must not number its commands below those of its former life.
-void keep_ahead_of(Context& context, const model::CommandNumber& acted) {
-  if (acted <= newest_number(context)) return;
-  model::CounterRecord counters = context.state.durable().counters;
-  counters.epoch = acted.epoch;
-  counters.revision = acted.number;
-  context.state.put(counters);
 }
 
 // What an instance uses changes all the time, and decides nothing about the instance itself.
@@ -87,6 +70,7 @@ class Intake {
       if (!node_.told.contains(status.key)) mark_wanted(status.key);
     }
     take_states();
+    if (report_.told && is_held(context_)) node_.orders_shown = report_.told;
     for (const model::InstanceKey& key : not_listed()) drop_status(key);
     tell_again();
   }
@@ -135,9 +119,11 @@ class Intake {
 
   void begin_connection() {
     node_.acted = report_.acted;
-    if (report_.acted == model::CommandNumber{}) forget_states_on(context_, id_);
+    // Of what it was told nothing is left, but what its instances have stored is.
+    const bool is_empty = report_.acted == model::CommandNumber{} && !report_.in_doubt;
+    if (is_empty) forget_states_on(context_, id_);
     // Else it has what it was told, and what it says of itself is compared below.
-    const bool in_step = node_.last_sent && report_.acted == *node_.last_sent;
+    const bool in_step = node_.last_sent && report_.acted == *node_.last_sent && !report_.in_doubt;
     if (!in_step) forget_orders();
     node_.reported_fully = true;
     node_.ever_reported = true;
@@ -172,14 +158,25 @@ class Intake {
       return;
     }
     if (info.state == model::NodeState::Error && node_.info.state != model::NodeState::Error) {
-      context_.note(NoteKind::NodeInError, id_, "its instances are failed and may move at once");
+      context_.note(NoteKind::NodeInError, id_,
+                    "its instances are failed, and go elsewhere when it has stopped them");
     }
+    note_store(info);
     node_.info = info;
     context_.dirty.networks.insert(id_);
     node_.load.thresholds.reset();  // its type may be another
     context_.dirty.plan = true;
     ++context_.cluster_changes;
     mark_all_on(context_, id_);
+  }
+
+  void note_store(const model::NodeInfo& info) {
+    const std::string& problem = info.store_problem;
+    if (problem.empty() == node_.info.store_problem.empty()) return;
+    if (problem.empty())
+      return context_.note(NoteKind::NodeWritable, id_, "it takes new instances");
+    context_.note(NoteKind::NodeReadOnly, id_,
+                  fmt::format("what runs goes on, nothing new is placed there: {}", problem));
   }
 
   void take_status(const model::ReportedStatus& status) {
@@ -231,7 +228,7 @@ class Intake {
     if (record->preinstalled) {
       context_.erase(key);
     } else {
-      await_confirmation(context_, key);
+      await_confirmation(context_, key, context_.config.run_timeout);
     }
   }
 
@@ -321,7 +318,6 @@ bool is_anything_unplaced(const Context& context) {
 
 void take(Context& context, const model::NodeId& id, ObservedNode& node,
           const model::Report& report, Verdict verdict) {
-  keep_ahead_of(context, report.acted);
   node.revision = report.revision;
   const model::Usage system_usage = system_usage_of(node);
   Intake intake(context, id, node, report);
@@ -340,6 +336,27 @@ void take(Context& context, const model::NodeId& id, ObservedNode& node,
   }
 }
 
+void show_receipt(Context& context, const model::NodeId& id, ObservedNode& node,
+                  const model::Receipt& receipt) {
+  node.receipt = receipt;
+  compare(context, id, receipt);
+}
+
+// Nothing that it says can be relied on; what it runs is left alone.
+void refuse(Context& context, const model::NodeId& id, ObservedNode& node) {
+  if (std::exchange(node.was_refused, true)) return;
+  context.note(NoteKind::ReportRefused, id,
+               "it claims to have carried out a command that was never given, without a receipt");
+}
+
+// Whatever it does not call otherwise is still as it was.
+void vouch(Context& context, ObservedNode& node) {
+  node.vouched_at = context.now;
+  for (const model::InstanceKey& key : node.proving.take_due(context.now)) {
+    context.dirty.statuses.insert(key);
+  }
+}
+
 void lose_touch(Context& context, ObservedNode& node) {
   node.out_of_touch_since = context.now;
   node.reported_fully = false;
@@ -353,12 +370,13 @@ void record(Context& context, const NodeReported& event) {
   node->last_heard = context.now;
   node->has_spoken = true;
   if (node->liveness != Liveness::Reachable) context.dirty.nodes.insert(event.node);
-  context.dirty.statuses.merge(std::exchange(node->watched, {}));
-
-  if (is_absurd(context, event.report.acted)) return;
+  if (event.report.receipt) show_receipt(context, event.node, *node, *event.report.receipt);
+  if (!is_credible(context, *node, event.report.acted)) return refuse(context, event.node, *node);
   const Verdict verdict = judge(*node, event.report);
   if (verdict == Verdict::Gap) return ask_for_full(context, event.node, *node);
-  if (verdict != Verdict::Stale) take(context, event.node, *node, event.report, verdict);
+  if (verdict == Verdict::Stale) return;
+  take(context, event.node, *node, event.report, verdict);
+  vouch(context, *node);
 }
 
 // A connection counts as a word of the node, but not one after the other with nothing said on any:
@@ -373,6 +391,9 @@ void record(Context& context, const NodeConnected& event) {
   node.connection = event.connection;
   node.newest_connection = event.connection;
   node.asked_for_full.reset();
+  node.receipt.reset();
+  node.orders_shown.reset();
+  node.was_refused = false;
   context.dirty.nodes.insert(event.node);
 }
 

@@ -38,6 +38,20 @@ TEST_F(Reports, TheNextRevisionIsApplied) {
   EXPECT_EQ(status(), "failed(Crashed)");
 }
 
+TEST_F(Reports, AnAgentInDoubtGetsAFullCommandThoughItHasActedOnTheLast) {
+  driver.disconnect("n1");
+  driver.connect_silently("n1");
+  model::Report report = agent().full();
+  report.in_doubt = true;
+  driver.report("n1", report);
+  const auto commands = driver.commands_to("n1");
+  ASSERT_EQ(commands.size(), 1U);
+  EXPECT_FALSE(commands[0].base);
+  ASSERT_EQ(commands[0].run.size(), 1U);
+  EXPECT_EQ(commands[0].run[0].key, kWeb);
+  EXPECT_GT(commands[0].number, report.acted);
+}
+
 TEST_F(Reports, AnEqualRevisionIsADuplicate) {
   model::Report report = failure();
   report.revision -= 1;
@@ -187,28 +201,16 @@ TEST_F(Reports, AnInstanceThatVanishedHasItsTimeToComeBack) {
 
 // --- Numbers -----------------------------------------------------------------------------------
 
-TEST_F(Reports, ANumberThatNobodyCanHaveReachedIsIgnored) {
+TEST_F(Reports, WhoClaimsWhatWasNeverOrderedIsNotBelieved) {
   const std::uint64_t revision = driver.revision();
   model::Report report = failure();
-  report.acted.number = ~std::uint64_t{0};
+  report.acted.number += 1;
   driver.report("n1", report);
-  EXPECT_TRUE(driver.is_idle());
+  EXPECT_TRUE(driver.noted(NoteKind::ReportRefused, "node/n1"));
   EXPECT_EQ(driver.revision(), revision);
-}
-
-TEST(LostStore, CommandsAreNumberedAheadOfWhatAnyAgentHasActedOn) {
-  Driver driver;
-  driver.add("n1").acted = {1, 500};
-  driver.connect("n1");
-  EXPECT_GT(driver.commands_to("n1").at(0).number, (model::CommandNumber{1, 500}));
-  EXPECT_EQ(driver.agent("n1").acted, driver.commands_to("n1").back().number);
-}
-
-TEST(LostStore, AnEpochOfTheFormerLifeIsTakenOver) {
-  Driver driver;
-  driver.add("n1").acted = {7, 3};
-  driver.connect("n1");
-  EXPECT_EQ(driver.commands_to("n1").at(0).number.epoch, 7u);
+  EXPECT_EQ(status(), "active");
+  driver.report("n1", report);
+  EXPECT_TRUE(driver.is_idle()) << "it is said once";
 }
 
 }  // namespace

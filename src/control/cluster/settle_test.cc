@@ -110,6 +110,25 @@ TEST_F(Settling, AnInstanceThatIsNotConfirmedIsFailedExactlyAfterTenMinutes) {
   EXPECT_EQ(driver.status_of(kWeb), "failed(NotConfirmed)");
 }
 
+TEST(Start, WhatItsNodeDoesNotConfirmInTheTimeOfARunIsFailedUntilItIsHeardOf) {
+  Config config;
+  config.run_timeout = 60s;
+  Driver driver(config);
+  driver.join("n1");
+  driver.agent("n1").answers = false;
+  const CallId call = driver.apply({a_service("web"), a_deployment("d", {a_run("web")})});
+  const model::Command command = driver.commands_to("n1").at(0);
+  for (int i = 0; i < 30; ++i) {
+    driver.advance(2s);
+    if (i < 29) driver.heartbeat("n1");
+  }
+  EXPECT_TRUE(driver.reply_to<Finished>(call)->timed_out);
+  EXPECT_EQ(driver.status_of(key_of("web")), "failed(NotConfirmed)");
+  EXPECT_EQ(driver.place_of(key_of("web")), "n1/crun") << "nothing is taken back";
+  driver.report("n1", driver.agent("n1").answer(command));
+  EXPECT_EQ(driver.status_of(key_of("web")), "active");
+}
+
 TEST(Start, ANewClusterIsSettledAtOnce) {
   Driver driver;
   EXPECT_TRUE(driver.controller().settled());

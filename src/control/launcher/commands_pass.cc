@@ -93,7 +93,7 @@ class Orderly {
   bool runs_as(const model::InstanceKey& key, const Told& wanted) const {
     const auto reported = node_.reported.find(key);
     return reported != node_.reported.end() && reported->second.version == wanted.version &&
-           reported->second.runtime == wanted.runtime;
+           reported->second.runtime == wanted.runtime && !reported->second.prepare_only;
   }
 
   void look_at_told(const model::InstanceKey& key, const Told& told, const Told& wanted) {
@@ -174,6 +174,7 @@ class Orderly {
     const bool is_news = told == node_.told.end() || needs_other_room(told->second.what, wanted);
     node_.told.insert_or_assign(key, Order{wanted, {}});
     if (is_news) is_told_or_not(key);
+    context_.dirty.statuses.insert(key);  // until it has acted on that, it proves nothing
     node_.stopping.erase(key);
     node_.revoked.erase(key);
     orders_.stop.erase(key);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "control/cluster/drain.h"
 #include "control/id_pool.h"
 #include "control/launcher/overrides.h"
 #include "control/network/holders.h"
@@ -100,10 +101,22 @@ void write_down(Context& context) {
   }
   for (auto& [name, at] : context.countdowns.overrides) {
     const model::EnvOverride& known = context.state.durable().env_overrides.at(name);
-    if (auto left = what_is_left(known, context.now - at)) context.state.put(*left);
+    auto left = what_is_left(known, context.now - at);
+    if (!left) continue;  // it expires in this step, or when we have settled
+    left->counted_from = context.date_of(context.now);
+    context.state.put(*left);
     at = context.now;
   }
   context.countdowns.written_down = context.now;
+}
+
+// How long ago the times of the list began to count, by the date: also while there was no control
+// plane. A date that went backwards, or years ahead, is not believed.
+Duration age_of(const Context& context, const model::EnvOverride& list) {
+  if (!list.counted_from) return {};
+  const Duration age = context.date_of(context.now) - *list.counted_from;
+  const bool is_plausible = age >= Duration{} && age <= context.config.plausible_absence;
+  return is_plausible ? age : Duration{};
 }
 
 }  // namespace
@@ -116,7 +129,7 @@ void begin_countdowns(Context& context) {
   }
   for (const auto& [name, override] : context.state.durable().env_overrides) {
     if (next_expiry(override, context.now) == kNever) continue;
-    context.countdowns.overrides.emplace(name, context.now);
+    context.countdowns.overrides.emplace(name, context.now - age_of(context, override));
     note_begun(context);
   }
 }
@@ -177,8 +190,14 @@ void expiry_pass(Context& context) {
   delete_due(context);
 }
 
+void write_down_all(Context& context) {
+  write_down_drains(context, Duration{});
+  if (!context.countdowns.empty()) write_down(context);
+}
+
 void countdown_pass(Context& context) {
   const Countdowns& countdowns = context.countdowns;
+  if (context.state.has_changes()) write_down_drains(context, context.config.write_down_drains);
   if (countdowns.empty() || !context.settled) return;
   const Duration age = context.now - *countdowns.written_down;
   const bool with_others =

@@ -12,6 +12,9 @@ void begin_countdowns(Context& context);
 void count_down(Context& context, const model::InstanceRecord& record);
 void stop_counting_down(Context& context, const model::InstanceKey& key);
 
+// What is left of everything that runs out, before the control plane stops.
+void write_down_all(Context& context);
+
 // When a time runs out, or must be written down at the latest.
 Time next_countdown(const Context& context);
 

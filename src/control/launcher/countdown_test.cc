@@ -99,6 +99,19 @@ TEST_F(Cached, TimeGoesOnAfterARestart) {
   EXPECT_FALSE(is_known());
 }
 
+TEST_F(Cached, TimeWithoutAControlPlaneDoesNotCount) {
+  remove();
+  driver.advance(5min);
+  driver.stop();
+  driver.restart(24h);
+  driver.connect("n1");
+  EXPECT_EQ(driver.record(kWeb).kept_for, 25min) << "written down when it was stopped";
+  driver.advance(25min - 1us);
+  EXPECT_TRUE(is_known());
+  driver.advance(1us);
+  EXPECT_FALSE(is_known());
+}
+
 TEST_F(Cached, AnIdIsTakenUntilTheDataAreGone) {
   remove();
   driver.disconnect("n1");

@@ -27,9 +27,7 @@ const model::ReportedStatus* reported_on(const Context& context, const model::No
 }
 
 bool has_left(const Context& context, const model::InstanceRecord& record) {
-  const model::NodeId& source = record.leaving->place.node;
-  if (is_given_up(context, source)) return true;
-  return context.settled && !may_run_on(context, source, record.key);
+  return context.settled && !may_run_on(context, record.leaving->place.node, record.key);
 }
 
 bool is_exclusive(const model::Item& item, const model::NodeInfo& source) {
@@ -38,26 +36,110 @@ bool is_exclusive(const model::Item& item, const model::NodeInfo& source) {
         std::ranges::find(item.shared_resources, shared.name) != item.shared_resources.end();
     if (held && shared.count == 1) return true;
   }
-  const bool keeps_state = item.quotas.state.value_or(Bytes{}) > Bytes{} ||
-                           item.request.state.value_or(Bytes{}) > Bytes{};
-  return source.partitions.unit_wide && keeps_state;
+  return source.partitions.unit_wide && model::keeps_state(item);
 }
 
-bool must_stop_first(const Context& context, const model::InstanceRecord& record) {
+// Then what is left there is stopped.
+bool is_drain_overdue(const Context& context, const model::NodeId& id) {
+  const auto& nodes = context.state.durable().nodes;
+  const auto node = nodes.find(id);
+  return node != nodes.end() && node->second.drain && node->second.drain->overdue;
+}
+
+// What has failed serves nobody, whatever it still says.
+bool can_serve(const ObservedNode& node, const model::RuntimeId& runtime) {
+  return node.info.state == model::NodeState::Provisioned &&
+         model::find_runtime(node.info, runtime) != nullptr;
+}
+
+bool is_evicted(const ObservedNode& node, const model::RuntimeId& runtime) {
+  const auto known = node.readiness.runtimes.find(runtime);
+  return known != node.readiness.runtimes.end() && known->second.evicting;
+}
+
+model::Leaving stopped_first(const model::InstanceRecord& record) {
+  return {
+      .place = *record.place, .version = record.version, .image = record.image, .stop_first = true};
+}
+
+// How it leaves the place where it is.
+model::Leaving leaving_its_place(const Context& context, const model::InstanceRecord& record) {
+  model::Leaving leaving = stopped_first(record);
+  if (is_drain_overdue(context, record.place->node)) return leaving;
   const auto& items = context.state.durable().items;
   const auto item = items.find({record.key.item, record.version});
-  if (item == items.end()) return true;  // we could not tell its agent again to run it
-  const ObservedNode* source = context.find_node(record.place->node);
-  return item->second.move == model::MovePolicy::StopFirst ||
-         is_exclusive(item->second, source->info);
+  if (item == items.end()) return leaving;  // we could not tell its agent again to run it
+  const ObservedNode& source = *context.find_node(record.place->node);
+  if (!can_serve(source, record.place->runtime)) return leaving;
+  leaving.hand_over =
+      model::hands_state_over(item->second) || is_evicted(source, record.place->runtime);
+  leaving.stop_first = !leaving.hand_over && (item->second.move == model::MovePolicy::StopFirst ||
+                                              is_exclusive(item->second, source.info));
+  return leaving;
+}
+
+// Whether nothing serves where it leaves, by the word of its node.
+bool is_down_at_source(const Context& context, const model::InstanceRecord& record) {
+  const ObservedNode& node = *context.find_node(record.leaving->place.node);
+  return node.ever_reported && copy_that_serves(context, record) == nullptr;
+}
+
+// What is known of a copy that the node has, or is about to stop.
+struct Copy {
+  model::RuntimeId runtime;
+  std::string version;
+};
+
+std::optional<Copy> find_copy(const ObservedNode& node, const model::InstanceKey& key) {
+  const auto status = node.reported.find(key);
+  if (status != node.reported.end()) {
+    const bool is_run = status->second.type != model::ItemType::Component;
+    if (!is_run || status->second.version.empty()) return std::nullopt;  // or only being erased
+    return Copy{status->second.runtime, status->second.version};
+  }
+  const auto revoked = node.revoked.find(key);
+  if (revoked == node.revoked.end()) return std::nullopt;
+  return Copy{revoked->second.runtime, revoked->second.version};
 }
 
 }  // namespace
 
 bool is_given_up(const Context& context, const model::NodeId& id) {
   const ObservedNode* node = context.find_node(id);
-  return node == nullptr || node->liveness == Liveness::Lost ||
-         node->info.state == model::NodeState::Error;
+  return node == nullptr || node->liveness == Liveness::Lost;
+}
+
+bool is_failed_node(const Context& context, const model::NodeId& id) {
+  return is_given_up(context, id) ||
+         context.find_node(id)->info.state != model::NodeState::Provisioned;
+}
+
+bool is_only_prepared(const model::InstanceRecord& record) {
+  return record.leaving && record.leaving->hand_over && !record.leaving->empty;
+}
+
+// An agent of an earlier release says nothing of what it is only to prepare: there is nothing that
+// could be waited for.
+bool is_prepared(const Context& context, const model::InstanceRecord& record) {
+  const ObservedNode* node = context.find_node(record.place->node);
+  if (node == nullptr || !is_told(context, record)) return false;
+  const Order& order = node->told.at(record.key);
+  if (!order.what.prepare_only || node->acted < order.number) return false;
+  const auto* status = reported_on(context, record.place->node, record.key);
+  if (status == nullptr) return true;
+  return status->prepare_only && status->version == record.version &&
+         status->state == model::InstanceState::Activating && status->problem.reason.empty();
+}
+
+bool serves_on_trial(const Context& context, const model::InstanceRecord& record) {
+  return record.leaving && record.leaving->empty && is_active_at_its_place(context, record) &&
+         !context.failed_moves.contains(record.key) && !is_given_up(context, record.place->node);
+}
+
+bool can_go_back(const Context& context, const model::InstanceRecord& record) {
+  const auto& leaving = record.leaving;
+  return copy_that_serves(context, record) != nullptr ||
+         (leaving && leaving->hand_over && !is_given_up(context, leaving->place.node));
 }
 
 const model::ReportedStatus* run_at_its_place(const Context& context,
@@ -69,16 +151,18 @@ const model::ReportedStatus* run_at_its_place(const Context& context,
   return is_this_run ? status : nullptr;
 }
 
-bool is_told(const Context& context, const model::InstanceRecord& record) {
-  const ObservedNode* node = context.find_node(record.place->node);
-  if (node == nullptr) return false;
-  const auto order = node->told.find(record.key);
-  if (order == node->told.end()) return false;
-  const Told& what = order->second.what;
+bool is_as_decided(const Context& context, const model::InstanceRecord& record, const Told& what) {
   const auto edition = context.item_editions.find({record.key.item, record.version});
   const bool is_latest =
       edition == context.item_editions.end() || what.item_edition == edition->second;
   return is_latest && what.version == record.version && what.runtime == record.place->runtime;
+}
+
+bool is_told(const Context& context, const model::InstanceRecord& record) {
+  const ObservedNode* node = context.find_node(record.place->node);
+  if (node == nullptr) return false;
+  const auto order = node->told.find(record.key);
+  return order != node->told.end() && is_as_decided(context, record, order->second.what);
 }
 
 const model::ReportedStatus* run_as_told(const Context& context,
@@ -106,28 +190,46 @@ bool start_was_refused(const Context& context, const model::InstanceRecord& reco
   if (!may_go_elsewhere(context, record)) return false;
   const auto* status = run_at_its_place(context, record);
   return status != nullptr && status->state == model::InstanceState::Failed &&
-         status->problem.reason == "RuntimeNotReady";
+         (status->problem.reason == "RuntimeNotReady" ||
+          status->problem.reason == "StoreNotWritable");
 }
 
-std::optional<model::Leaving> leaving_after_move(const Context& context,
-                                                 const model::InstanceRecord& record,
-                                                 const model::Place& target) {
+std::optional<model::Leaving> begin_to_leave(Context& context, const model::InstanceRecord& record,
+                                             const model::Place& target,
+                                             const std::string& version) {
+  const auto& before = record.leaving;
+  if (is_only_prepared(record)) {
+    return before->place.node == target.node ? std::nullopt : before;
+  }
   const model::NodeId& source = record.place->node;
+  if (before && before->empty) {
+    if (source == target.node) return before;
+    const bool takes_version_back = version == before->version && version != record.version;
+    if (takes_version_back || !serves_on_trial(context, record)) return stopped_first(record);
+    trust_state(context, record);
+    return leaving_its_place(context, record);
+  }
   // A copy that has not come up yet, or not proven itself, or whose node is gone, is not worth
   // waiting for; the one it should replace is.
   const bool is_settled = is_active_at_its_place(context, record) &&
                           copy_that_serves(context, record) == nullptr &&
                           !is_given_up(context, source);
-  if (record.leaving && record.leaving->place.node != target.node && !is_settled) {
-    return record.leaving;
-  }
+  if (before && before->place.node != target.node && !is_settled) return before;
   // On one node the agent itself goes from one run to the next.
   if (source == target.node) return std::nullopt;
   if (is_given_up(context, source) || !may_run_on(context, source, record.key)) return std::nullopt;
-  return model::Leaving{.place = *record.place,
-                        .version = record.version,
-                        .image = record.image,
-                        .stop_first = must_stop_first(context, record)};
+  return leaving_its_place(context, record);
+}
+
+std::optional<model::Leaving> leaving_from_home(const Context& context,
+                                                const model::InstanceRecord& record,
+                                                const model::Place& target) {
+  if (!record.home || *record.home == target.node) return std::nullopt;
+  if (is_given_up(context, *record.home)) return std::nullopt;
+  const auto copy = find_copy(*context.find_node(*record.home), record.key);
+  if (!copy) return std::nullopt;
+  return model::Leaving{
+      .place = {*record.home, copy->runtime}, .version = copy->version, .stop_first = true};
 }
 
 const model::ReportedStatus* copy_that_serves(const Context& context,
@@ -135,12 +237,47 @@ const model::ReportedStatus* copy_that_serves(const Context& context,
   if (!record.leaving || record.leaving->stop_first) return nullptr;
   const auto* status = reported_on(context, record.leaving->place.node, record.key);
   const bool serves = status != nullptr && model::is_up(status->state) && !status->stopping &&
-                      status->version == record.leaving->version;
+                      status->version == record.leaving->version &&
+                      !is_failed_node(context, record.leaving->place.node);
   return serves ? status : nullptr;
 }
 
+namespace {
+
+// When the other one has proven itself; or, to hand over, when all is prepared for it. At once, if
+// nothing can serve here any more.
+bool may_stop(Context& context, const model::InstanceRecord& record) {
+  const model::Place& source = record.leaving->place;
+  if (!can_serve(*context.find_node(source.node), source.runtime)) return true;
+  if (!record.leaving->hand_over) return has_arrived(context, record);
+  watch_move(context, record);
+  return is_prepared(context, record) || is_down_at_source(context, record);
+}
+
+// What the record says of the place it leaves, one step further.
+std::optional<model::Leaving> next_leaving(Context& context, const model::InstanceRecord& record) {
+  model::Leaving leaving = *record.leaving;
+  if (is_given_up(context, leaving.place.node)) return std::nullopt;
+  if (leaving.empty) return has_arrived(context, record) ? std::nullopt : record.leaving;
+  if (has_left(context, record)) {
+    if (!leaving.hand_over) return std::nullopt;
+    leaving.stop_first = leaving.empty = true;
+  } else if (!leaving.stop_first) {
+    leaving.stop_first = may_stop(context, record);
+  }
+  return leaving;
+}
+
+// While the source is stopping there is nothing to be watched.
+bool is_watched(const model::InstanceRecord& record) {
+  return record.leaving && (record.leaving->empty || !record.leaving->stop_first);
+}
+
+}  // namespace
+
 // The source goes when the target has proven itself, or first if it must; once it has been told to,
-// it is not called back. It has gone when its node says so.
+// it is not called back. It has gone when its node says so. One that hands over goes when the
+// target is prepared, and is forgotten when that has proven itself.
 void handover_pass(Context& context) {
   for (const model::InstanceKey& key : context.dirty.statuses) {
     const auto* known = context.state.find_instance(key);
@@ -149,13 +286,11 @@ void handover_pass(Context& context) {
       continue;
     }
     model::InstanceRecord record = *known;
-    if (has_left(context, record)) {
-      record.leaving.reset();
-    } else if (!record.leaving->stop_first) {
-      record.leaving->stop_first = has_arrived(context, record);
-    }
-    if (!record.leaving || record.leaving->stop_first) forget_move(context, key);
+    record.leaving = next_leaving(context, *known);
+    const bool has_just_left = record.leaving && record.leaving->empty && !known->leaving->empty;
+    if (has_just_left || !is_watched(record)) forget_move(context, key);
     context.put(record);
+    if (has_just_left) watch_move(context, record);
     if (is_active_at_its_place(context, record)) pass_state_on(context, record);
   }
 }

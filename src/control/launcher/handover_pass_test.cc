@@ -75,6 +75,27 @@ TEST_F(Moves, TheSourceIsToldToStopWhenTheTargetHasBeenActiveForAWhile) {
   EXPECT_EQ(leaving(), "n1");
 }
 
+TEST_F(Moves, OneThatHasDoneItsWorkOnBothNodesHasArrived) {
+  label("n2");
+  for (const char* node : {"n1", "n2"}) {
+    driver.agent(node).finish(kWeb);
+    driver.report_changes(node);
+  }
+  EXPECT_FALSE(driver.runs("n1", kWeb));
+  EXPECT_EQ(leaving(), "");
+}
+
+TEST_F(Moves, ASourceThatFailsTooIsLetGoWhenTheTargetHasHadItsTime) {
+  label("n2");
+  driver.set("n1", kWeb, InstanceState::Failed, {"Exited", "it ended with code 1"});
+  driver.set("n2", kWeb, InstanceState::Failed, {"StartFailed", "no such file"});
+  driver.advance(299s);
+  EXPECT_EQ(leaving(), "n1") << "it may come up again";
+  driver.advance(2s);
+  EXPECT_FALSE(driver.runs("n1", kWeb));
+  EXPECT_EQ(leaving(), "");
+}
+
 TEST_F(Moves, ItIsOverWhenTheSourceSaysThatItHasGone) {
   label("n2");
   driver.agent("n1").stops_slowly = true;
@@ -290,6 +311,73 @@ TEST_F(StopFirst, AnOldCopyThatIsStillStoppingAtTheTargetIsNoHeadStart) {
   label("n2");  // and is wanted there again while n1 has not started
   EXPECT_EQ(driver.place_of(kWeb), "n2/crun");
   EXPECT_FALSE(driver.runs("n1", kWeb));
+}
+
+// --- Nodes that have failed --------------------------------------------------------------------
+
+// What leaves because its node says that it can run nothing, or not as it should.
+class FailedNodes : public Moves {
+ protected:
+  void SetUp() override {
+    Moves::SetUp();
+    driver.apply({labels_of("n2", {"here"})});
+    driver.agent("n1").stops_slowly = true;
+    driver.agent("n2").starts_slowly = false;
+  }
+  void expect_that_the_stop_is_awaited() {
+    EXPECT_EQ(driver.commands_to("n1").at(0).stop, std::vector{kWeb});
+    EXPECT_EQ(driver.place_of(kWeb), "n2/crun");
+    EXPECT_FALSE(driver.runs("n2", kWeb));
+    driver.agent("n1").drop(kWeb);
+    driver.report_changes("n1");
+    EXPECT_TRUE(driver.runs("n2", kWeb));
+    EXPECT_EQ(driver.status_of(kWeb), "active");
+  }
+};
+
+TEST_F(FailedNodes, ANodeInErrorHasStoppedItsCopyBeforeAnotherStarts) {
+  driver.become("n1", a_node().state(model::NodeState::Error));
+  EXPECT_EQ(driver.status_of(kWeb), "failed(NodeError)");
+  expect_that_the_stop_is_awaited();
+}
+
+TEST_F(FailedNodes, SoHasANodeThatIsPaused) {
+  driver.become("n1", a_node().state(model::NodeState::Paused));
+  expect_that_the_stop_is_awaited();
+}
+
+TEST_F(FailedNodes, SoHasANodeWhoseRuntimeHasGone) {
+  driver.become("n1", a_node().no_runtimes());
+  expect_that_the_stop_is_awaited();
+}
+
+TEST_F(FailedNodes, ANodeInErrorThatIsLostIsNotWaitedFor) {
+  driver.become("n1", a_node().state(model::NodeState::Error));
+  driver.disconnect("n1");
+  driver.advance(59s);
+  EXPECT_FALSE(driver.runs("n2", kWeb));
+  driver.advance(2s);
+  EXPECT_TRUE(driver.runs("n2", kWeb));
+}
+
+TEST_F(FailedNodes, WhatFindsItsNextPlaceOnlyLaterWaitsForTheStopToo) {
+  driver.apply({labels_of("n2", {})});
+  driver.become("n1", a_node().state(model::NodeState::Error));
+  ASSERT_EQ(driver.place_of(kWeb), "");
+  driver.apply({labels_of("n2", {"here"})});
+  EXPECT_EQ(driver.place_of(kWeb), "n2/crun");
+  EXPECT_FALSE(driver.runs("n2", kWeb));
+  driver.agent("n1").drop(kWeb);
+  driver.report_changes("n1");
+  EXPECT_TRUE(driver.runs("n2", kWeb));
+}
+
+TEST_F(FailedNodes, AMoveFromANodeThatFailsInTheMiddleStopsItsCopyAtOnce) {
+  driver.agent("n2").starts_slowly = true;
+  label("n2");
+  ASSERT_TRUE(driver.runs("n1", kWeb) && driver.runs("n2", kWeb));
+  driver.become("n1", a_node().state(model::NodeState::Error));
+  EXPECT_EQ(driver.commands_to("n1").at(0).stop, std::vector{kWeb});
 }
 
 class Exclusive : public Moves {

@@ -4,11 +4,13 @@
 #include <algorithm>
 
 #include "control/id_pool.h"
+#include "control/launcher/consequences.h"
 #include "control/launcher/handover.h"
 #include "control/launcher/moves.h"
 #include "control/launcher/rebalancing.h"
 #include "control/launcher/rollouts.h"
 #include "control/launcher/snapshot.h"
+#include "control/launcher/states.h"
 #include "control/passes.h"
 #include "placement/plan.h"
 #include "placement/relief_text.h"
@@ -105,8 +107,10 @@ class PlanCarrier {
     if (record->phase == model::Phase::Erasing) {
       return refuse_without_asking(placement, being_erased(*record));
     }
-    if (record->place && record->place != placement.place) {
-      record->leaving = leaving_after_move(context_, *record, placement.place);
+    if (!record->place) {
+      record->leaving = leaving_from_home(context_, *record, placement.place);
+    } else if (record->place != placement.place) {
+      record->leaving = begin_to_leave(context_, *record, placement.place, placement.version);
     }
     const model::InstanceRecord before = *record;
     record->phase = model::Phase::Placed;
@@ -278,7 +282,8 @@ class PlanCarrier {
   }
 
   // Where its data are: in the middle of a move that is where it came from.
-  void lose_place(model::InstanceRecord& record) const {
+  void lose_place(model::InstanceRecord& record) {
+    if (serves_on_trial(context_, record)) trust_state(context_, record);
     const bool has_moved = !record.leaving || (is_active_at_its_place(context_, record) &&
                                                copy_that_serves(context_, record) == nullptr);
     if (record.place) record.home = has_moved ? record.place->node : record.leaving->place.node;
@@ -337,17 +342,20 @@ class PlanCarrier {
     const bool same_place = known != nullptr && known->place == record.place;
     const bool same_run =
         same_place && known->version == record.version && known->image == record.image;
-    if (known != nullptr) remember_nodes_of(*known);
+    if (known != nullptr) remember(*known);
     changed_ = true;
     context_.put(record);
     context_.changed_by_plan[record.key];
     if (!same_place) context_.instances[record.key].is_new_there = record.place.has_value();
     // It went away and came back before its agent said anything new: still refused.
     if (start_was_refused(context_, record)) context_.refused_starts.insert(record.key);
-    if (!same_run && record.place) await_confirmation(context_, record.key);
+    if (!same_run && record.place) {
+      await_confirmation(context_, record.key, context_.config.run_timeout);
+    }
   }
 
-  void remember_nodes_of(const model::InstanceRecord& before) {
+  void remember(const model::InstanceRecord& before) {
+    context_.before_plan.try_emplace(before.key, before);
     auto& nodes = context_.changed_by_plan[before.key];
     if (before.place) nodes.insert(before.place->node);
     if (before.leaving) nodes.insert(before.leaving->place.node);
@@ -384,12 +392,24 @@ bool go_on_with_refused_moves(Context& context, const Plan& plan) {
   return any;
 }
 
+// What is to run nowhere has nothing to lose where it did not come up lately.
+bool try_refused_again(Context& context, const Plan& plan) {
+  bool any = false;
+  for (const Refusal& refusal : plan.refused) {
+    if (context.avoided.erase(refusal.key) == 0) continue;
+    context.avoided_alarms.set(refusal.key, std::nullopt);
+    any = true;
+  }
+  return any;
+}
+
 void plan_until_it_rests(Context& context) {
   for (int i = 0; i < kPlansPerStep; ++i) {
     const placement::Snapshot snapshot = snapshot_of(context);
     const Plan plan = placement::make_plan(snapshot, {.answers = placement::Answers::Kept});
-    if (give_up_refused_turns(context, plan) || go_on_with_refused_moves(context, plan)) {
-      --i;  // each time there are fewer turns, and fewer moves
+    if (give_up_refused_turns(context, plan) || go_on_with_refused_moves(context, plan) ||
+        try_refused_again(context, plan)) {
+      --i;  // each time there are fewer turns, fewer moves, and fewer nodes to avoid
       continue;
     }
     const bool changed = PlanCarrier(context, snapshot, plan).carry_out();
@@ -420,8 +440,8 @@ std::uint64_t begin_run(Context& context, std::optional<CallId> call) {
   const std::uint64_t number = context.next_run++;
   PendingRun run{.call = call,
                  .deadline = context.now + context.config.run_timeout,
-                 .restless = context.changed_by_plan,
-                 .statuses_of = {},
+                 .awaited = {},
+                 .restless = context.changed_by_plan.size(),
                  .rollouts = {},
                  .asked_for = {}};
   if (call) run.asked_for = asked_by_the_call(context);
@@ -432,8 +452,8 @@ std::uint64_t begin_run(Context& context, std::optional<CallId> call) {
   if (!run.rollouts.empty()) context.runs_with_rollouts.insert(number);
   auto waiting = context.runs_waiting_for.begin();
   auto status = context.dirty.statuses.begin();
-  for (const auto& [key, nodes] : run.restless) {  // in order: each goes beside the one before
-    run.statuses_of.insert(run.statuses_of.end(), key);
+  for (const auto& [key, nodes] : context.changed_by_plan) {  // each goes beside the one before
+    run.awaited.emplace_hint(run.awaited.end(), key)->second.nodes_before = nodes;
     waiting = context.runs_waiting_for.emplace_hint(waiting, key);
     waiting->second.insert(number);
     status = context.dirty.statuses.insert(status, key);
@@ -494,7 +514,7 @@ void rebalance(Context& context) {
          Error{Code::Conflict,
                fmt::format("nothing was moved: placed anew, {} would be without a place ({})",
                            model::to_string(left_out->key), model::to_string(left_out->reason))}});
-    return rebalance_ended(context, {});
+    return rebalance_ended(context, 0);
   }
   PlanCarrier(context, snapshot, plan, &rebalance).carry_out();
   begin_rebalance(context, rebalance, plan);
@@ -510,30 +530,45 @@ void add_edited(Context& context) {
         context.changed_by_plan[it->first];
     }
   }
-  for (const model::InstanceKey& key : context.dirty.other_variables) context.changed_by_plan[key];
+  for (const model::InstanceKey& key : context.overridden) context.changed_by_plan[key];
+}
+
+// What is asked for is waited for, whether or not anything about it changes.
+void add_asked(Context& context) {
+  for (const RequestKey& request : context.asked_requests) {
+    for (const model::InstanceRecord* record : records_of(context.state.durable(), request)) {
+      if (record->place) context.changed_by_plan[record->key];
+    }
+  }
+  for (const model::InstanceKey& key : context.asked_instances) context.changed_by_plan[key];
 }
 
 void answer_calls(Context& context) {
   if (context.unplanned_calls.empty()) return;
+  const auto consequences = consequences_of_the_plan(context);
   add_edited(context);
+  add_asked(context);
   for (const CallId call : context.unplanned_calls) {
-    context.accepted_calls.push_back({.call = call, .planned = true});
+    context.accepted_calls.push_back({.call = call, .planned = true, .consequences = consequences});
     begin_run(context, call);
   }
   context.unplanned_calls.clear();
   context.asked_requests.clear();
+  context.asked_instances.clear();
+  context.overridden.clear();
 }
 
 }  // namespace
 
-void await_confirmation(Context& context, const model::InstanceKey& key) {
-  context.instances[key].unconfirmed_since = context.now;
-  context.instance_alarms.emplace(context.now + context.config.confirm_timeout, key);
+void await_confirmation(Context& context, const model::InstanceKey& key, Duration within) {
+  context.instances[key].confirmed_by = context.now + within;
+  context.instance_alarms.emplace(context.now + within, key);
 }
 
 void launcher_pass(Context& context) {
   if (!context.settled || !context.dirty.plan) return;
   context.changed_by_plan.clear();
+  context.before_plan.clear();
   // What did not come up elsewhere is sorted out before anything else moves.
   if (!context.failed_moves.empty()) plan_until_it_rests(context);
   if (context.rebalancing.now) rebalance(context);

@@ -167,6 +167,31 @@ TEST(Keeping, ACordonedNodeKeepsWhatItRuns) {
   EXPECT_EQ(driver.place_of(key_of("db")), "n2/crun");
 }
 
+TEST(Keeping, ANodeThatCannotWriteKeepsWhatItRunsAndGetsNothingNew) {
+  Driver driver;
+  driver.join("n1");
+  driver.apply({a_service("web"), a_deployment("d", {a_run("web")})});
+  driver.join("n2");
+  model::NodeInfo full = a_node();
+  full.store_problem = "the disk is full";
+  driver.become("n1", full);
+  EXPECT_TRUE(driver.noted(NoteKind::NodeReadOnly, "node/n1"));
+  EXPECT_EQ(driver.place_of(kWeb), "n1/crun");
+  EXPECT_EQ(driver.status_of(kWeb), "active");
+  EXPECT_TRUE(driver.effects().commands.empty());
+  EXPECT_TRUE(driver.effects().writes.empty()) << "it is observed, and not written";
+  driver.apply({a_service("db"), a_deployment("e", {a_run("db")})});
+  EXPECT_EQ(driver.place_of(key_of("db")), "n2/crun");
+  driver.disconnect("n2");
+  driver.advance(2s);
+  driver.apply({a_service("late"), a_deployment("f", {a_run("late")})});
+  EXPECT_EQ(driver.place_of(key_of("late")), "");
+  driver.become("n1", a_node());
+  EXPECT_TRUE(driver.noted(NoteKind::NodeWritable, "node/n1"));
+  EXPECT_EQ(driver.place_of(key_of("late")), "n1/crun") << "in the same step";
+  EXPECT_EQ(driver.agent("n1").starts[kWeb], 1);
+}
+
 TEST(Keeping, ARuntimeThatIsNotReadyKeepsWhatItRuns) {
   Driver driver;
   driver.join("n1");

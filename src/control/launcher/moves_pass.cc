@@ -2,6 +2,7 @@
 
 #include "control/launcher/handover.h"
 #include "control/launcher/moves.h"
+#include "control/launcher/rollouts.h"
 #include "control/launcher/trials.h"
 #include "control/passes.h"
 
@@ -29,6 +30,9 @@ Judgement judge(Context& context, const model::InstanceRecord& record, Move& mov
   if (is_given_up(context, record.place->node)) {
     return {Progress::Failed, {"NodeLost", record.place->node.value() + " is given up"}};
   }
+  if (is_failed_node(context, record.place->node)) {
+    return {Progress::Failed, {"NodeError", record.place->node.value() + " can run nothing"}};
+  }
   return control::judge(context, record, status, move.trial);
 }
 
@@ -53,17 +57,20 @@ void fail(Context& context, const model::InstanceRecord& record, const model::Pr
   const std::string why = fmt::format("it did not come up on {}: {}",
                                       model::to_string(*record.place), in_words(problem));
   context.failed_moves.insert_or_assign(record.key, why);
-  context.note(
-      NoteKind::MoveFailed, record.key,
-      fmt::format("{}; it still serves on {}", why, model::to_string(record.leaving->place)));
+  const model::Leaving& source = *record.leaving;
+  if (source.empty) context.returning.insert_or_assign(record.key, source.place.node);
+  context.note(NoteKind::MoveFailed, record.key,
+               fmt::format("{}; it {} {}", why, source.empty ? "goes back to" : "still serves on",
+                           model::to_string(source.place)));
   context.dirty.plan = true;
 }
 
 // A change of the version is judged by its rollout; and where nothing serves any more there is
 // nothing to go back to.
 bool can_be_given_up(const Context& context, const model::InstanceRecord& record) {
-  return copy_that_serves(context, record) != nullptr &&
-         record.leaving->version == record.version && !context.failed_moves.contains(record.key);
+  if (!can_go_back(context, record) || context.failed_moves.contains(record.key)) return false;
+  const bool is_stopping = record.leaving->stop_first && !record.leaving->empty;
+  return !is_stopping && record.leaving->version == record.version;
 }
 
 bool must_come_up_here(const Context& context, const Move& move) {
@@ -90,6 +97,32 @@ void look_at(Context& context, const model::InstanceKey& key) {
   fail(context, *record, judgement.problem);
 }
 
+Judgement watch(Context& context, const model::InstanceRecord& record) {
+  Move* move = find_move(context, record);
+  if (move == nullptr) move = &begin(context, record);
+  Judgement judgement = judge(context, record, *move);
+  context.move_alarms.set(record.key, next_look_at(context, record, *move, judgement));
+  return judgement;
+}
+
+// Whether it has come back to where it was, or cannot: then it may go elsewhere again.
+bool has_returned(const Context& context, const model::InstanceKey& key,
+                  const model::NodeId& node) {
+  const auto* record = context.state.find_instance(key);
+  if (record == nullptr || !record->place || record->place->node != node) return true;
+  if (is_failed_node(context, node)) return true;
+  const auto* status = run_as_told(context, *record);
+  return status != nullptr && status->state != model::InstanceState::Activating;
+}
+
+void release_the_returned(Context& context) {
+  std::erase_if(context.returning, [&](const auto& entry) {
+    if (!has_returned(context, entry.first, entry.second)) return false;
+    context.dirty.plan = true;
+    return true;
+  });
+}
+
 void forget_old_failures(Context& context) {
   for (const model::InstanceKey& key : context.avoided_alarms.take_due(context.now)) {
     const auto avoided = context.avoided.find(key);
@@ -105,20 +138,36 @@ void forget_old_failures(Context& context) {
   }
 }
 
+// Where neither copy comes up, that of the source is one too many once the target has had its time:
+// else a node would never be rid of what fails everywhere.
+bool has_had_its_time(Context& context, const model::InstanceRecord& record) {
+  Move* move = find_move(context, record);
+  if (move == nullptr) move = &begin(context, record);
+  const Judgement judgement = judge(context, record, *move);
+  const bool is_over = context.now >= move->trial.deadline;
+  if (!is_over) context.move_alarms.set(record.key, move->trial.deadline);
+  return is_over && judgement.progress == Progress::Failed;
+}
+
 }  // namespace
 
+void watch_move(Context& context, const model::InstanceRecord& record) { watch(context, record); }
+
 bool has_arrived(Context& context, const model::InstanceRecord& record) {
-  // Where nothing serves there is nothing to be careful with.
-  if (copy_that_serves(context, record) == nullptr) return is_active_at_its_place(context, record);
-  Move* move = find_move(context, record);
-  if (move == nullptr) {
-    // It comes back to where it has been running all the time.
-    if (is_active_at_its_place(context, record)) return true;
-    move = &begin(context, record);
+  // Where there is nothing to go back to, there is nothing to be careful with; what has done its
+  // work has been there.
+  if (!can_go_back(context, record)) {
+    const auto* status = run_at_its_place(context, record);
+    if (status != nullptr && (model::is_up(status->state) || status->finished)) return true;
+    return has_had_its_time(context, record);
   }
-  const Judgement judgement = judge(context, record, *move);
-  context.move_alarms.set(record.key, next_look_at(context, record, *move, judgement));
-  return judgement.progress == Progress::Proven;
+  // It comes back to where it has been running all the time.
+  const bool is_there = is_active_at_its_place(context, record);
+  if (is_there && find_move(context, record) == nullptr) return true;
+  // What its rollout has judged is not judged twice.
+  const bool is_other = record.leaving->version != record.version;
+  if (is_there && is_other && record.leaving->empty && !is_on_trial(context, record)) return true;
+  return watch(context, record).progress == Progress::Proven;
 }
 
 void forget_move(Context& context, const model::InstanceKey& key) {
@@ -127,13 +176,13 @@ void forget_move(Context& context, const model::InstanceKey& key) {
 }
 
 bool has_failed_to_move(const Context& context, const model::InstanceRecord& record) {
-  return context.failed_moves.contains(record.key) && copy_that_serves(context, record) != nullptr;
+  return context.failed_moves.contains(record.key) && can_go_back(context, record);
 }
 
 bool go_on_moving(Context& context, const model::InstanceKey& key) {
   if (context.failed_moves.erase(key) == 0) return false;
   const auto* record = context.state.find_instance(key);
-  if (record == nullptr || copy_that_serves(context, *record) == nullptr) return false;
+  if (record == nullptr || !can_go_back(context, *record)) return false;
   begin(context, *record).is_last_resort = true;
   context.dirty.statuses.insert(key);
   return true;
@@ -152,6 +201,7 @@ void avoid_nothing(Context& context, const RequestKey& request) {
 
 void moves_pass(Context& context) {
   forget_old_failures(context);
+  release_the_returned(context);
   for (const model::InstanceKey& key : context.move_alarms.take_due(context.now)) {
     context.dirty.statuses.insert(key);
   }

@@ -5,12 +5,13 @@
 namespace berth::control {
 namespace {
 
-void store(Context& context, const std::string& name,
-           const std::optional<model::EnvOverride>& list) {
+void store(Context& context, const std::string& name, std::optional<model::EnvOverride> list) {
   context.countdowns.overrides.erase(name);
   if (!list) return context.state.erase_env_override(name);
+  const bool expires = next_expiry(*list, context.now) != kNever;
+  list->counted_from = expires ? std::optional(context.date_of(context.now)) : std::nullopt;
   context.state.put(*list);
-  if (next_expiry(*list, context.now) == kNever) return;
+  if (!expires) return;
   context.countdowns.overrides.emplace(name, context.now);
   if (!context.countdowns.written_down) context.countdowns.written_down = context.now;
 }
@@ -24,19 +25,29 @@ std::map<std::string, std::string> variables_of(const Durable& durable,
   return model::variables_for(key, lists);
 }
 
-void replace_override(Context& context, const std::string& name,
-                      std::optional<model::EnvOverride> list) {
+std::set<model::InstanceKey> overridden_by(const Durable& durable, const model::EnvOverride& list) {
+  std::set<model::InstanceKey> keys;
+  for (const auto& [key, record] : durable.instances) {
+    if (record.place && !model::variables_for(key, {&list}).empty()) keys.insert(key);
+  }
+  return keys;
+}
+
+std::set<model::InstanceKey> replace_override(Context& context, const std::string& name,
+                                              std::optional<model::EnvOverride> list) {
   const Durable& durable = context.state.durable();
   std::map<model::InstanceKey, std::map<std::string, std::string>> before;
   for (const auto& [key, record] : durable.instances) {
     if (record.place) before.emplace(key, variables_of(durable, key));
   }
-  store(context, name, list);
+  store(context, name, std::move(list));
+  std::set<model::InstanceKey> changed;
   for (const auto& [key, variables] : before) {
     if (variables_of(durable, key) == variables) continue;
     context.mark(*context.state.find_instance(key));
-    context.dirty.other_variables.insert(key);
+    changed.insert(key);
   }
+  return changed;
 }
 
 Time next_expiry(const model::EnvOverride& override, Time written) {

@@ -14,9 +14,12 @@ std::map<std::string, std::string> variables_of(const Durable& durable,
                                                 const model::InstanceKey& key);
 
 // Puts another list in the place of the document's, or none; marks those instances whose variables
-// change by that.
-void replace_override(Context& context, const std::string& name,
-                      std::optional<model::EnvOverride> list);
+// change by that, and tells which.
+std::set<model::InstanceKey> replace_override(Context& context, const std::string& name,
+                                              std::optional<model::EnvOverride> list);
+
+// The instances with a place for which the list sets anything.
+std::set<model::InstanceKey> overridden_by(const Durable& durable, const model::EnvOverride& list);
 
 // When the first variable expires, of a list that was written down at this time.
 Time next_expiry(const model::EnvOverride& override, Time written);

@@ -42,6 +42,7 @@ TEST_F(Overrides, RestartOnlyThoseWhoseVariablesChange) {
   EXPECT_EQ(level_of(web), "debug");
   EXPECT_EQ(agent().starts.at(web), 2);
   EXPECT_EQ(agent().starts.at(db), 1);
+  driver.advance(2s);
   EXPECT_EQ(driver.reply_to<Finished>(call)->statuses.size(), 2u) << "it tells of the restarted";
   driver.apply({an_override("o", {an_entry("web", "level", "debug")})});
   EXPECT_EQ(agent().starts.at(web), 2) << "nothing has changed";
@@ -106,6 +107,49 @@ TEST_F(Overrides, LoseLittleTimeByARestart) {
   driver.restart();
   driver.connect("n1");
   driver.advance(1h);
+  EXPECT_EQ(level_of(web), "info");
+}
+
+TEST_F(Overrides, EndInTimeAlsoIfThereWasNoControlPlane) {
+  driver.apply({an_override("o", {an_entry("web", "level", "debug", 2h)})});
+  driver.advance(30min);
+  driver.restart(30min);
+  driver.connect("n1");
+  EXPECT_EQ(level_of(web), "debug");
+  driver.advance(1h - 1us);
+  EXPECT_EQ(level_of(web), "debug");
+  driver.advance(1us);
+  EXPECT_EQ(level_of(web), "info");
+}
+
+TEST_F(Overrides, ThatEndedWhileThereWasNoControlPlaneAreGone) {
+  driver.apply({an_override("o", {an_entry("web", "level", "debug", 1h)})});
+  driver.restart(61min);
+  driver.connect("n1");
+  EXPECT_EQ(level_of(web), "info");
+  EXPECT_TRUE(driver.durable().env_overrides.empty());
+}
+
+TEST_F(Overrides, DoNotBelieveADateThatWentBackOrYearsAhead) {
+  driver.apply({an_override("o", {an_entry("web", "level", "debug", 1h)})});
+  for (const Duration date : {Duration(-1h), Duration(20 * 365 * 24h)}) {
+    driver.set_date_of_zero(date);
+    driver.restart(30min);
+    driver.connect("n1");
+    driver.advance(59min);
+    EXPECT_EQ(level_of(web), "debug") << "nobody knows how long it was away";
+  }
+  driver.advance(1min);
+  EXPECT_EQ(level_of(web), "info");
+}
+
+TEST_F(Overrides, KeepTheirEndWithoutAnyWriting) {
+  driver.apply({an_override("o", {an_entry("web", "level", "debug", 2h)})});
+  driver.advance(110min);
+  for (const auto& [at, effects] : driver.steps()) EXPECT_TRUE(effects.writes.empty());
+  driver.restart();
+  driver.connect("n1");
+  driver.advance(10min);
   EXPECT_EQ(level_of(web), "info");
 }
 

@@ -22,13 +22,13 @@ std::set<model::NodeId> due_nodes(const Context& context) {
 
 }  // namespace
 
-void rebalance_ended(Context& context, const std::set<model::InstanceKey>& moved) {
+void rebalance_ended(Context& context, std::size_t moved) {
   Rebalancing& rebalancing = context.rebalancing;
   rebalancing.run.reset();
   // Averages tell of the new places only when they have been measured for as long as is averaged;
   // and if nobody moved, another attempt finds nothing else before the nodes have spoken again.
   rebalancing.not_before =
-      context.now + (moved.empty() ? context.config.heartbeat : context.config.usage_window);
+      context.now + (moved == 0 ? context.config.heartbeat : context.config.usage_window);
 }
 
 Time next_rebalance(const Context& context) {

@@ -79,6 +79,8 @@ TEST_F(Rollouts, AFailureTakesTheWholeRequestBackAndIsReported) {
   EXPECT_EQ(versions(), "111");
   EXPECT_EQ(driver.status_of(web(0)), "active(RolledBack)");
   EXPECT_TRUE(driver.noted(NoteKind::RolloutFailed, "instance/web/default/1"));
+  EXPECT_FALSE(finished(call)) << "what went back must show that it is well";
+  driver.advance(2s);
   ASSERT_TRUE(finished(call));
   ASSERT_EQ(finished(call)->rolled_back.size(), 1u);
   EXPECT_EQ(finished(call)->rolled_back[0].failed->message,
@@ -109,6 +111,7 @@ TEST_F(Rollouts, WhatIsNotActiveInTimeHasFailedExactlyThen) {
   agent().starts_slowly = false;
   driver.advance(1us);
   EXPECT_EQ(versions(), "111");
+  driver.advance(2s);
   EXPECT_EQ(finished(call)->rolled_back.at(0).failed->reason, "NotActiveInTime");
 }
 
@@ -117,6 +120,7 @@ TEST_F(Rollouts, WhatHasNoRoomInTheNewVersionIsNotEvenStopped) {
                                     a_deployment("d", {a_run("web").times(3).version("2")})});
   EXPECT_EQ(versions(), "111");
   EXPECT_EQ(agent().starts.at(web(0)), 1);
+  driver.advance(2s);
   EXPECT_EQ(finished(call)->rolled_back.at(0).failed->reason, "InsufficientCpu");
 }
 
@@ -292,6 +296,7 @@ TEST_F(Edits, StopAtTheFirstFailureAndTheOthersKeepRunningWhatTheyHave) {
   driver.set("n1", web(0), InstanceState::Failed, {"Crashed", "no such colour"});
   EXPECT_EQ(starts(), "211");
   EXPECT_EQ(driver.status_of(web(1)), "active(NotRestarted)");
+  driver.advance(2s);
   ASSERT_TRUE(finished(call));
   EXPECT_EQ(finished(call)->rolled_back.at(0).failed->message,
             "web/default/0 did not come up in version 1 as edited: no such colour");
@@ -371,6 +376,7 @@ TEST_F(Edits, OfTheVersionThatWasGoneBackToRestartOneInstanceAfterTheOtherToo) {
   EXPECT_EQ(starts(), "411");
   EXPECT_EQ(driver.status_of(web(0)), "failed(Crashed)");
   EXPECT_EQ(driver.status_of(web(1)), "active(NotRestarted)");
+  driver.advance(2s);
   ASSERT_TRUE(finished(call));
   ASSERT_EQ(finished(call)->rolled_back.size(), 1u);
   EXPECT_EQ(finished(call)->rolled_back[0].to, "1");
@@ -456,6 +462,7 @@ TEST_F(Edits, ThatFailedAreNotTriedOnEverybodyAtOnceWhenSomebodyAsksAgain) {
   driver.set("n1", web(0), InstanceState::Failed, {"Crashed", "no such colour"});
   const CallId call = driver.apply({a_deployment("d", {a_run("web").times(3)})});
   EXPECT_EQ(starts(), "211");
+  driver.advance(2s);
   ASSERT_TRUE(finished(call));
   EXPECT_EQ(finished(call)->rolled_back.size(), 1u);
   driver.set("n1", web(0), InstanceState::Active);

@@ -1,3 +1,4 @@
+#include "control/launcher/consequences.h"
 #include "control/launcher/handover.h"
 #include "control/launcher/rebalancing.h"
 #include "control/launcher/rollouts.h"
@@ -18,12 +19,16 @@ bool has_gone_from(const Context& context, const model::NodeId& id, const model:
   return find_awaited(context, id) == nullptr || !may_run_on(context, id, key);
 }
 
+// Up and proven to be well, or failed. What is on a node that is away is not waited for.
 bool has_come_up(const Context& context, const model::InstanceRecord& record) {
+  const model::InstanceStatus status = *status_of(context, record.key);
   const ObservedNode* node = find_awaited(context, record.place->node);
-  if (node == nullptr || context.networks.troubled.contains(record.key)) return true;
+  if (status.away || node == nullptr || context.networks.troubled.contains(record.key)) return true;
+  if (status.proven) return true;
   const auto order = node->told.find(record.key);
   if (order == node->told.end() || node->acted < order->second.number) return false;
-  return status_of(context, record.key)->state != model::InstanceState::Activating;
+  if (record.leaving && record.leaving->hand_over) return false;  // it may still go back
+  return status.state == model::InstanceState::Failed;
 }
 
 bool is_at_rest(const Context& context, const model::InstanceKey& key,
@@ -37,7 +42,7 @@ bool is_at_rest(const Context& context, const model::InstanceKey& key,
   return !placed || has_come_up(context, *record);
 }
 
-bool is_finished(const PendingRun& run) { return run.restless.empty() && run.rollouts.empty(); }
+bool is_finished(const PendingRun& run) { return run.restless == 0 && run.rollouts.empty(); }
 
 // Of a rollout that has not failed, and waits for nodes that are away.
 Incomplete incomplete_of(const Context& context, const model::RolloutRecord& rollout) {
@@ -84,7 +89,7 @@ Finished finish(const Context& context, const PendingRun& run) {
       if (!incomplete.away.empty()) finished.incomplete.push_back(std::move(incomplete));
     }
   }
-  for (const model::InstanceKey& key : run.statuses_of) {
+  for (const auto& [key, awaited] : run.awaited) {
     if (auto status = status_of(context, key)) finished.statuses.push_back(*std::move(status));
   }
   return finished;
@@ -105,9 +110,11 @@ void answer_accepted(Context& context) {
   for (AcceptedCall& accepted : std::exchange(context.accepted_calls, {})) {
     Accepted answer{.revision = context.state.revision(),
                     .refused = {},
+                    .consequences = std::move(accepted.consequences),
                     .relief = std::move(accepted.relief),
                     .moved = std::move(accepted.moved)};
     if (accepted.planned) answer.refused = refused;
+    add_downtimes(context, answer.consequences);
     context.effects.replies.push_back({accepted.call, std::move(answer)});
   }
 }
@@ -122,15 +129,15 @@ void stop_waiting(Context& context, std::uint64_t run, const model::InstanceKey&
 void look_at(Context& context, const model::InstanceKey& key, std::set<std::uint64_t>& finished) {
   const auto waiting = context.runs_waiting_for.find(key);
   if (waiting == context.runs_waiting_for.end()) return;
-  std::erase_if(waiting->second, [&](std::uint64_t number) {
+  for (const std::uint64_t number : waiting->second) {
     PendingRun& run = context.runs.at(number);
-    const auto restless = run.restless.find(key);
-    if (!is_at_rest(context, key, restless->second)) return false;
-    run.restless.erase(restless);
-    if (is_finished(run)) finished.insert(number);
-    return true;
-  });
-  if (waiting->second.empty()) context.runs_waiting_for.erase(waiting);
+    Awaited& awaited = run.awaited.at(key);
+    const bool rested = awaited.at_rest;
+    awaited.at_rest = is_at_rest(context, key, awaited.nodes_before);
+    if (rested && !awaited.at_rest) ++run.restless;
+    if (!rested && awaited.at_rest) --run.restless;
+    is_finished(run) ? void(finished.insert(number)) : void(finished.erase(number));
+  }
 }
 
 // When a rollout has come to rest, all of its instances must, too: they may be on their way back.
@@ -138,8 +145,7 @@ void wait_for_instances(Context& context, std::uint64_t number, PendingRun& run,
                         const RequestKey& key) {
   for (const model::InstanceRecord* record : records_of(context.state.durable(), key)) {
     if (!record->place) continue;
-    run.statuses_of.insert(record->key);
-    run.restless[record->key];
+    if (run.awaited.try_emplace(record->key).second) ++run.restless;
     context.runs_waiting_for[record->key].insert(number);
     context.dirty.statuses.insert(record->key);
   }
@@ -192,8 +198,8 @@ void runs_pass(Context& context) {
   for (const std::uint64_t number : finished) {
     const PendingRun& run = context.runs.at(number);
     if (run.call) context.effects.replies.push_back({*run.call, finish(context, run)});
-    for (const auto& [key, nodes] : run.restless) stop_waiting(context, number, key);
-    if (context.rebalancing.run == number) rebalance_ended(context, run.statuses_of);
+    for (const auto& [key, awaited] : run.awaited) stop_waiting(context, number, key);
+    if (context.rebalancing.run == number) rebalance_ended(context, run.awaited.size());
     context.runs_with_rollouts.erase(number);
     context.runs.erase(number);
   }

@@ -58,7 +58,13 @@ bool goes_back_to_source(const Context& context, const placement::Snapshot& snap
   const auto own = planned->second.of.find(record.key.index);
   const std::string& version =
       own == planned->second.of.end() ? planned->second.whole : own->second;
-  return version == record.leaving->version && copy_that_serves(context, record) != nullptr;
+  return version == record.leaving->version && can_go_back(context, record);
+}
+
+bool is_returning_to(const Context& context, const model::InstanceKey& key,
+                     const model::NodeId& node) {
+  const auto returning = context.returning.find(key);
+  return returning != context.returning.end() && returning->second == node;
 }
 
 // What has failed to move, or goes back, is still where it serves.
@@ -68,16 +74,21 @@ std::optional<placement::Present> present_of(const Context& context,
   if (!record.place) return std::nullopt;
   if (has_failed_to_move(context, record) || goes_back_to_source(context, snapshot, record)) {
     const model::Leaving& source = *record.leaving;
-    return placement::Present{source.place, source.version,
-                              measured(context, source.place.node, record.key)};
+    return placement::Present{.place = source.place,
+                              .version = source.version,
+                              .measured = measured(context, source.place.node, record.key),
+                              .finished = false,
+                              .returning = is_returning_to(context, record.key, source.place.node)};
   }
-  if (start_was_refused(context, record) && copy_that_serves(context, record) == nullptr) {
+  if (start_was_refused(context, record) && !can_go_back(context, record)) {
     return std::nullopt;
   }
   const auto* run = run_at_its_place(context, record);
-  return placement::Present{*record.place, record.version,
-                            measured(context, record.place->node, record.key),
-                            run != nullptr && run->finished};
+  return placement::Present{.place = *record.place,
+                            .version = record.version,
+                            .measured = measured(context, record.place->node, record.key),
+                            .finished = run != nullptr && run->finished,
+                            .returning = is_returning_to(context, record.key, record.place->node)};
 }
 
 void add_avoided(const Context& context, placement::Snapshot& snapshot) {

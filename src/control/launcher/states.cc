@@ -14,7 +14,7 @@ bool is_up_on(const ObservedNode& node, const model::InstanceKey& key) {
 bool goes_on(const ObservedNode& node, const model::InstanceKey& key, const Told& what) {
   if (!is_up_on(node, key)) return false;
   const model::ReportedStatus& status = node.reported.at(key);
-  return status.version == what.version && status.runtime == what.runtime;
+  return !status.prepare_only && status.version == what.version && status.runtime == what.runtime;
 }
 
 // While nothing is kept, whoever runs it may begin, but not the one that has been replaced.
@@ -30,7 +30,7 @@ bool may_begin(const Context& context, const model::NodeId& id,
 // What it writes there counts when it has proven itself, and is said again until then.
 bool is_on_trial_on(const Context& context, const model::NodeId& id,
                     const model::InstanceRecord& record) {
-  return record.place && record.place->node == id && copy_that_serves(context, record) != nullptr;
+  return record.place && record.place->node == id && can_go_back(context, record);
 }
 
 bool counts(const Context& context, const model::NodeId& id, const model::InstanceRecord& record) {
@@ -70,9 +70,12 @@ void hear_state(Context& context, const model::NodeId& node, const model::SavedS
 }
 
 void pass_state_on(Context& context, const model::InstanceRecord& record) {
+  if (!can_go_back(context, record)) trust_state(context, record);
+}
+
+void trust_state(Context& context, const model::InstanceRecord& record) {
   const auto* kept = context.state.find_state(record.key);
   if (kept == nullptr || kept->node == record.place->node) return;
-  if (copy_that_serves(context, record) != nullptr) return;
   model::StateRecord changed = *kept;
   changed.node = record.place->node;
   changed.is_behind = false;
@@ -95,6 +98,7 @@ std::optional<model::SavedState> state_for(const Context& context, const model::
   const auto* kept = context.state.find_state(key);
   const bool is_there = kept != nullptr && kept->node == node;
   if (kept == nullptr || is_there || kept->state.digest.empty()) return std::nullopt;
+  if (what.prepare_only) return std::nullopt;  // it comes with the order to start
   const ObservedNode& target = *context.find_node(node);
   if (target.info.partitions.unit_wide || goes_on(target, key, what)) return std::nullopt;
   return kept->state;

@@ -13,9 +13,12 @@ namespace berth::control {
 // that has yet to prove itself.
 void hear_state(Context& context, const model::NodeId& node, const model::SavedState& state);
 
-// The instance is active at its place: what it goes on from there is what counts, unless another
-// copy still serves.
+// The instance is active at its place: what it goes on from there is what counts, unless it may
+// still have to go back.
 void pass_state_on(Context& context, const model::InstanceRecord& record);
+
+// What it goes on from at its place is what counts, proven or not: it is what serves.
+void trust_state(Context& context, const model::InstanceRecord& record);
 
 // A node that has never carried out a command has nothing of what it once had.
 void forget_states_on(Context& context, const model::NodeId& node);

@@ -238,6 +238,232 @@ TEST_F(StopFirstStates, TheTargetGoesOnFromTheVeryLastState) {
   EXPECT_EQ(handed("n2"), "last");
 }
 
+// --- Handed over -------------------------------------------------------------------------------
+
+class HandedOver : public TravellingStates {
+ protected:
+  model::Item item() override { return a_service("web").state(1000); }
+
+  const std::optional<model::Leaving>& leaving() const { return driver.record(kWeb).leaving; }
+  // What it has to say at its end comes with the word that it has gone.
+  void stop_at(const std::string& node, const std::string& content) {
+    driver.agent(node).drop(kWeb);
+    save(node, content);
+  }
+  // It may run anywhere; n1 is drained, and n2 is where it goes first.
+  void drain_n1() {
+    driver.apply({a_deployment("d", {a_run("web")})});
+    driver.become("n2", a_node().cpu(5000));
+    driver.become("n3", a_node().cpu(3000));
+    driver.agent("n2").starts_slowly = true;
+    driver.drain("n1");
+    ASSERT_EQ(driver.place_of(kWeb), "n2/crun");
+  }
+};
+
+TEST_F(HandedOver, TheSourceRunsOnUntilAllIsPreparedAtTheTarget) {
+  driver.agent("n2").prepares_slowly = true;
+  label("n2");
+  EXPECT_TRUE(driver.agent("n2").wanted().at(kWeb).prepare_only);
+  EXPECT_TRUE(driver.runs("n1", kWeb));
+  EXPECT_FALSE(driver.runs("n2", kWeb));
+  EXPECT_EQ(driver.status_of(kWeb), "active");
+  driver.agent("n1").stops_slowly = true;
+  driver.set("n2", kWeb, InstanceState::Activating);  // its image is there
+  EXPECT_EQ(driver.commands_to("n1").at(0).stop, std::vector{kWeb});
+  EXPECT_FALSE(driver.runs("n2", kWeb));
+  EXPECT_EQ(driver.status_of(kWeb), "activating(WaitingForStop)");
+}
+
+TEST_F(HandedOver, TheTargetGoesOnFromTheVeryLastState) {
+  save("n1", "one");
+  driver.agent("n1").stops_slowly = true;
+  label("n2");
+  stop_at("n1", "last");
+  EXPECT_TRUE(driver.runs("n2", kWeb));
+  EXPECT_EQ(handed("n2"), "last");
+  driver.advance(2s);
+  EXPECT_FALSE(leaving().has_value());
+  save("n2", "next");
+  EXPECT_EQ(kept(), "next");
+}
+
+TEST_F(HandedOver, WhatHasBegunIsNotBegunWithTheStateAgain) {
+  save("n1", "one");
+  label("n2");
+  EXPECT_EQ(driver.agent("n2").starts[kWeb], 1);
+  driver.advance(20s);
+  EXPECT_EQ(driver.agent("n2").starts[kWeb], 1);
+  EXPECT_EQ(driver.agent("n1").starts[kWeb], 1);
+}
+
+TEST_F(HandedOver, AnImageThatCannotBeFetchedStopsNothing) {
+  driver.agent("n2").prepares_slowly = true;
+  label("n2");
+  driver.set("n2", kWeb, InstanceState::Failed, {"ImagePullFailed", "no such image"});
+  EXPECT_TRUE(driver.runs("n1", kWeb));
+  EXPECT_EQ(driver.agent("n1").starts[kWeb], 1);
+  EXPECT_TRUE(driver.commands_to("n1").empty());
+}
+
+TEST_F(HandedOver, ATargetThatFailsIsStoppedAndTheSourceStartsAgainWithItsState) {
+  save("n1", "one");
+  drain_n1();
+  save("n2", "broken");
+  EXPECT_EQ(kept(), "one") << "what a copy on trial writes is not heard";
+  driver.agent("n2").stops_slowly = true;
+  driver.agent("n1").starts_slowly = true;
+  driver.set("n2", kWeb, InstanceState::Failed, {"Exited", "exited with code 1"});
+  EXPECT_TRUE(driver.noted(NoteKind::MoveFailed));
+  EXPECT_EQ(driver.place_of(kWeb), "n1/crun");
+  EXPECT_FALSE(driver.runs("n1", kWeb)) << "before the other copy has gone";
+  driver.agent("n2").drop(kWeb);
+  driver.report_changes("n2");
+  EXPECT_TRUE(driver.runs("n1", kWeb));
+  EXPECT_EQ(kept(), "one");
+  EXPECT_EQ(handed("n1"), "") << "it has the state that counts";
+}
+
+TEST_F(HandedOver, WhatIsBackAndRunsIsMovedOnToAnotherNode) {
+  save("n1", "one");
+  drain_n1();
+  driver.agent("n1").starts_slowly = true;
+  driver.set("n2", kWeb, InstanceState::Failed, {"Exited", "exited with code 1"});
+  EXPECT_EQ(driver.place_of(kWeb), "n1/crun") << "though it is being drained";
+  EXPECT_FALSE(driver.runs("n3", kWeb));
+  driver.set("n1", kWeb, InstanceState::Active);
+  driver.advance(2s);
+  EXPECT_EQ(driver.place_of(kWeb), "n3/crun");
+  EXPECT_TRUE(driver.runs("n3", kWeb));
+  EXPECT_FALSE(driver.runs("n1", kWeb));
+}
+
+TEST_F(HandedOver, ATargetThatIsLostBeforeItIsProvenSendsItBack) {
+  save("n1", "one");
+  drain_n1();
+  driver.disconnect("n2");
+  driver.advance(61s);
+  EXPECT_EQ(driver.status_of(kWeb), "active");
+  EXPECT_EQ(driver.agent("n1").starts[kWeb], 2);
+}
+
+TEST_F(HandedOver, ASourceThatIsLostInTheMiddleIsNotWaitedForLongerThanAnyNode) {
+  save("n1", "one");
+  driver.agent("n1").stops_slowly = true;
+  label("n2");
+  EXPECT_FALSE(driver.runs("n2", kWeb));
+  driver.disconnect("n1");
+  driver.advance(59s);
+  EXPECT_FALSE(driver.runs("n2", kWeb));
+  driver.advance(2s);
+  EXPECT_TRUE(driver.runs("n2", kWeb));
+  EXPECT_EQ(handed("n2"), "one") << "the last that was heard";
+}
+
+TEST_F(HandedOver, ItGoesOnAfterARestartOfTheController) {
+  save("n1", "one");
+  driver.agent("n1").stops_slowly = true;
+  label("n2");
+  driver.restart();
+  for (const char* node : {"n1", "n2", "n3"}) driver.connect(node);
+  EXPECT_FALSE(driver.runs("n2", kWeb));
+  stop_at("n1", "last");
+  EXPECT_TRUE(driver.runs("n2", kWeb));
+  EXPECT_EQ(handed("n2"), "last");
+  EXPECT_TRUE(leaving() && leaving()->empty);
+  driver.restart();
+  for (const char* node : {"n1", "n2", "n3"}) driver.connect(node);
+  EXPECT_EQ(driver.agent("n2").starts[kWeb], 1);
+  driver.advance(3s);
+  EXPECT_FALSE(leaving().has_value());
+}
+
+TEST_F(HandedOver, AMoveBackWhileItIsPreparedRestartsNothing) {
+  driver.agent("n2").prepares_slowly = true;
+  label("n2");
+  label("n1");
+  EXPECT_EQ(driver.status_of(kWeb), "active");
+  EXPECT_EQ(driver.agent("n1").starts[kWeb], 1);
+  EXPECT_FALSE(driver.agent("n2").statuses.contains(kWeb));
+  EXPECT_FALSE(leaving().has_value());
+}
+
+TEST_F(HandedOver, AMoveBackWhileTheSourceIsStoppingStartsItAnewThere) {
+  driver.agent("n1").stops_slowly = true;
+  label("n2");
+  label("n1");
+  stop_at("n1", "last");
+  EXPECT_EQ(driver.place_of(kWeb), "n1/crun");
+  EXPECT_EQ(driver.agent("n2").starts[kWeb], 0);
+  EXPECT_EQ(kept(), "last");
+}
+
+TEST_F(HandedOver, ASecondMoveTakesAlongWhatTheSecondPlaceHasWritten) {
+  save("n1", "one");
+  label("n2");
+  ASSERT_EQ(driver.status_of(kWeb), "active");
+  ASSERT_TRUE(leaving() && leaving()->empty) << "n2 has yet to prove itself";
+  driver.agent("n2").stops_slowly = true;
+  label("n3");
+  EXPECT_TRUE(driver.runs("n2", kWeb));
+  EXPECT_FALSE(driver.runs("n3", kWeb));
+  stop_at("n2", "two");
+  EXPECT_EQ(handed("n3"), "two");
+}
+
+TEST_F(HandedOver, AnAgentThatKnowsNothingOfPreparingIsNotWaitedFor) {
+  save("n1", "one");
+  driver.agent("n2").knows_preparing = false;
+  driver.agent("n1").stops_slowly = true;
+  label("n2");
+  EXPECT_FALSE(driver.runs("n2", kWeb));
+  stop_at("n1", "last");
+  EXPECT_TRUE(driver.runs("n2", kWeb));
+  EXPECT_EQ(handed("n2"), "last");
+}
+
+TEST_F(HandedOver, WhoIsDisplacedIsPreparedElsewhereBeforeItStops) {
+  driver.apply({a_deployment("d", {a_run("web")}), labels_of("n1", {})});
+  driver.become("n2", a_node().cpu(400));
+  driver.become("n3", a_node().cpu(10));
+  driver.agent("n2").prepares_slowly = true;
+  driver.apply({a_service("web").version("1").state(1000).cpu(300)});
+  driver.advance(5s);
+  driver.apply({a_service("big").cpu(900), a_deployment("e", {a_run("big").priority(9)})});
+  EXPECT_EQ(driver.place_of(kWeb), "n2/crun");
+  EXPECT_TRUE(driver.runs("n1", kWeb));
+  driver.set("n2", kWeb, InstanceState::Activating);
+  EXPECT_FALSE(driver.runs("n1", kWeb));
+  EXPECT_TRUE(driver.runs("n2", kWeb));
+  EXPECT_TRUE(driver.runs("n1", key_of("big")));
+}
+
+TEST_F(HandedOver, ANewVersionThatFailsElsewhereGoesBackToTheOldOneAndItsState) {
+  driver.apply({labels_of("n2", {"here"})});
+  driver.apply({a_service("db").cpu(900), a_deployment("e", {a_run("db").on("n1")})});
+  save("n1", "one");
+  driver.agent("n2").broken_versions = {"2"};
+  driver.apply({a_service("web").version("2").cpu(300).state(1000),
+                a_deployment("d", {a_run("web").version("2").label("here")})});
+  EXPECT_EQ(driver.place_of(kWeb), "n1/crun");
+  EXPECT_EQ(driver.status_of(kWeb), "active(RolledBack)");
+  EXPECT_EQ(driver.agent("n1").starts[kWeb], 2);
+  EXPECT_EQ(driver.agent("n2").starts[kWeb], 1);
+  EXPECT_EQ(kept(), "one");
+}
+
+class LastCopies : public TravellingStates {
+ protected:
+  model::Item item() override { return a_service("web").state(1000).moves_last_copy(); }
+};
+
+TEST_F(LastCopies, AreHandedWhileTheSourceRunsOn) {
+  save("n1", "one");
+  label("n2");
+  EXPECT_TRUE(driver.runs("n1", kWeb) && driver.runs("n2", kWeb));
+  EXPECT_EQ(handed("n2"), "one");
+}
+
 class UnitWideStates : public TravellingStates {
  protected:
   model::Item item() override { return a_service("web").state(1); }

@@ -2,6 +2,7 @@
 
 #include "control/cluster/alerts.h"
 #include "control/launcher/handover.h"
+#include "control/launcher/proofs.h"
 #include "control/launcher/rollouts.h"
 #include "control/launcher/status.h"
 #include "control/passes.h"
@@ -20,11 +21,8 @@ model::InstanceStatus failed(model::InstanceStatus status, std::string reason,
 
 // Its node has not said a word about it yet.
 model::InstanceStatus unconfirmed(const Context& context, const model::InstanceRecord& record,
-                                  model::InstanceStatus status) {
-  const auto observed = context.instances.find(record.key);
-  const bool late =
-      observed != context.instances.end() &&
-      context.now - observed->second.unconfirmed_since >= context.config.confirm_timeout;
+                                  const ObservedInstance* observed, model::InstanceStatus status) {
+  const bool late = observed != nullptr && context.now >= observed->confirmed_by;
   if (!late) return status;
   return failed(std::move(status), "NotConfirmed",
                 record.place->node.value() + " has not reported it in time");
@@ -50,14 +48,39 @@ bool waits_for_room(const Context& context, const ObservedNode& node,
   return node.held_back.contains(record.key) && !awaits_restart(context, record);
 }
 
+// Nothing starts at its place before the other copy has gone.
+bool waits_for_stop(const model::InstanceRecord& record, const model::ReportedStatus* reported) {
+  const bool begun = reported != nullptr && !reported->prepare_only;
+  return record.leaving && record.leaving->stop_first && !record.leaving->empty && !begun;
+}
+
+model::InstanceStatus waiting_for_stop(const Context& context, const model::InstanceRecord& record,
+                                       model::InstanceStatus status) {
+  const model::NodeId& source = record.leaving->place.node;
+  const std::string then = fmt::format("it starts on {} when {} has stopped it",
+                                       record.place->node.value(), source.value());
+  const ObservedNode* node = context.find_node(source);
+  if (node != nullptr && node->info.state == model::NodeState::Error) {
+    return failed(std::move(status), "NodeError", source.value() + " is in error; " + then);
+  }
+  status.problem = {"WaitingForStop", then};
+  return status;
+}
+
+bool is_away(const ObservedNode* node) {
+  return node == nullptr || node->liveness == Liveness::Unreachable ||
+         node->liveness == Liveness::Lost;
+}
+
 model::InstanceStatus placed_status(const Context& context, const model::InstanceRecord& record,
+                                    const ObservedInstance* observed,
                                     model::InstanceStatus status) {
-  const auto observed = context.instances.find(record.key);
-  if (observed != context.instances.end() && observed->second.network_problem) {
-    const model::Problem& problem = *observed->second.network_problem;
+  const ObservedNode* node = context.find_node(record.place->node);
+  status.away = is_away(node);
+  if (observed != nullptr && observed->network_problem) {
+    const model::Problem& problem = *observed->network_problem;
     return failed(std::move(status), problem.reason, problem.message);
   }
-  const ObservedNode* node = context.find_node(record.place->node);
   if (node == nullptr || node->liveness == Liveness::Lost) {
     return failed(std::move(status), "NodeLost", record.place->node.value() + " is silent");
   }
@@ -71,7 +94,10 @@ model::InstanceStatus placed_status(const Context& context, const model::Instanc
                       "it starts when others have left " + record.place->node.value()};
     return status;
   }
-  if (reported == nullptr) return unconfirmed(context, record, std::move(status));
+  if (waits_for_stop(record, reported)) {
+    return waiting_for_stop(context, record, std::move(status));
+  }
+  if (reported == nullptr) return unconfirmed(context, record, observed, std::move(status));
   status = as_reported(std::move(status), *reported);
   // It runs, but not what was asked for.
   if (status.problem.reason.empty()) {
@@ -79,6 +105,8 @@ model::InstanceStatus placed_status(const Context& context, const model::Instanc
   }
   const auto alert = alert_of(context, record.key);
   if (alert && status.problem.reason.empty()) status.problem = *alert;
+  status.proven = status.state != InstanceState::Failed && observed != nullptr && observed->proof &&
+                  observed->proof->done;
   return status;
 }
 
@@ -89,6 +117,7 @@ model::InstanceStatus moving_status(const Context& context, const model::Instanc
   model::InstanceStatus status{
       .key = record.key, .version = record.leaving->version, .place = source};
   const ObservedNode& node = *context.find_node(source.node);
+  status.away = is_away(&node) || is_away(context.find_node(record.place->node));
   status.unverified = is_unverified(node, source);
   status = as_reported(std::move(status), reported);
   status.moving_to = record.place;
@@ -110,11 +139,22 @@ model::InstanceStatus gone(model::InstanceStatus last) {
   last.place.reset();
   last.unverified = false;
   last.moving_to.reset();
+  last.proven = false;
+  last.away = false;
   return last;
 }
 
+bool is_same_state(const model::InstanceStatus& a, const model::InstanceStatus& b) {
+  return a.state == b.state && a.problem.reason == b.problem.reason && a.place == b.place &&
+         a.version == b.version && a.restarts == b.restarts;
+}
+
 void publish(Context& context, const model::InstanceKey& key, ObservedInstance& observed) {
+  look_at_proof(context, key, observed);
   auto status = status_of(context, key);
+  if (status && !(observed.published && is_same_state(*status, *observed.published))) {
+    status->since = observed.since = context.date_of(context.now);
+  }
   if (status == observed.published) return;
   if (status) {
     const std::string words = in_words(*status);
@@ -135,15 +175,10 @@ void publish_and_forget(Context& context, const model::InstanceKey& key) {
   if (!known && !observed->second.published) context.instances.erase(observed);
 }
 
-}  // namespace
-
-std::optional<model::InstanceStatus> status_of(const Context& context,
-                                               const model::InstanceKey& key) {
+std::optional<model::InstanceStatus> state_of(const Context& context, const model::InstanceKey& key,
+                                              const ObservedInstance* observed) {
   const auto* record = context.state.find_instance(key);
-  const auto observed = context.instances.find(key);
-  const auto* refusal = observed != context.instances.end() && observed->second.refusal
-                            ? &*observed->second.refusal
-                            : nullptr;
+  const auto* refusal = observed != nullptr && observed->refusal ? &*observed->refusal : nullptr;
   if (record == nullptr || record->phase == model::Phase::Cached ||
       record->phase == model::Phase::Erasing) {
     if (refusal == nullptr) return std::nullopt;
@@ -153,7 +188,7 @@ std::optional<model::InstanceStatus> status_of(const Context& context,
   if (record->phase == model::Phase::Placed) {
     const auto* serving = copy_that_serves(context, *record);
     if (serving != nullptr) return moving_status(context, *record, *serving);
-    return placed_status(context, *record, std::move(status));
+    return placed_status(context, *record, observed, std::move(status));
   }
   if (record->phase == model::Phase::Inactive) {
     status.state = InstanceState::Inactive;
@@ -162,6 +197,17 @@ std::optional<model::InstanceStatus> status_of(const Context& context,
   }
   if (refusal == nullptr) return status;
   return failed(std::move(status), refusal->reason, refusal->message);
+}
+
+}  // namespace
+
+std::optional<model::InstanceStatus> status_of(const Context& context,
+                                               const model::InstanceKey& key) {
+  const auto known = context.instances.find(key);
+  const auto* observed = known == context.instances.end() ? nullptr : &known->second;
+  auto status = state_of(context, key, observed);
+  if (status && observed != nullptr) status->since = observed->since;
+  return status;
 }
 
 void status_pass(Context& context) {

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "control/launcher/handover.h"
+#include "control/launcher/proofs.h"
 
 namespace berth::control {
 namespace {
@@ -36,11 +37,8 @@ Judgement watch(Context& context, const model::InstanceRecord& record, Trial& tr
   if (!trial.active_since) trial.active_since = context.now;
   const auto& items = context.state.durable().items;
   const bool checked = items.at({record.key.item, record.version}).health.has_value();
-  ObservedNode& node = context.nodes.at(record.place->node);
-  const bool long_enough = node.last_heard - *trial.active_since >= context.config.rollout_watch;
-  if (checked || long_enough) return {Progress::Proven};
-  node.watched.insert(record.key);
-  return {Progress::Watched};
+  const bool is_proven = checked || has_been_active_since(context, record, *trial.active_since);
+  return {is_proven ? Progress::Proven : Progress::Watched};
 }
 
 // What is not told yet cannot be late, nor does the time count that its image takes to get there.

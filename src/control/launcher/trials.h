@@ -21,7 +21,7 @@ struct Judgement {
 Trial begin_trial(const Context& context, const model::InstanceRecord& record,
                   const model::ReportedStatus* status);
 
-// The node of one that is watched will have it looked at with its next word.
+// One that is watched is looked at with the word of its node that can prove it.
 Judgement judge(Context& context, const model::InstanceRecord& record,
                 const model::ReportedStatus* status, Trial& trial);
 

@@ -1,6 +1,7 @@
 #include "control/launcher/wanted.h"
 
 #include "base/check.h"
+#include "control/launcher/handover.h"
 #include "control/launcher/overrides.h"
 #include "control/launcher/rollouts.h"
 #include "control/network/network_need.h"
@@ -16,14 +17,20 @@ std::uint64_t edition_of(const Context& context, const model::ItemKey& key) {
 // Whether it is there to stay, not on its way out from an earlier time.
 bool is_up_on(const ObservedNode& node, const model::InstanceKey& key) {
   const auto status = node.reported.find(key);
-  return status != node.reported.end() && !status->second.stopping && !node.stopping.contains(key);
+  return status != node.reported.end() && !status->second.stopping &&
+         !status->second.prepare_only && !node.stopping.contains(key);
+}
+
+bool is_told_to_run(const ObservedNode& node, const model::InstanceKey& key) {
+  const auto order = node.told.find(key);
+  return order != node.told.end() && !order->second.what.prepare_only;
 }
 
 // One that must stop first starts only when the old copy has gone, unless it was begun before.
 bool waits_for_source(const Context& context, const model::InstanceRecord& record) {
-  if (!record.leaving || !record.leaving->stop_first) return false;
+  if (!record.leaving || !record.leaving->stop_first || record.leaving->hand_over) return false;
   const ObservedNode* target = context.find_node(record.place->node);
-  return !target->told.contains(record.key) && !is_up_on(*target, record.key);
+  return !is_told_to_run(*target, record.key) && !is_up_on(*target, record.key);
 }
 
 bool waits_for_network(const Context& context, const model::InstanceKey& key) {
@@ -42,7 +49,8 @@ std::optional<Told> at_its_place(const Context& context, const model::InstanceRe
       .priority = record.priority,
       .network = network_at(context, record.key, record.place->node, record.version, record.image),
       .variables = variables_of(context.state.durable(), record.key),
-      .paused = record.paused && !is_on_trial(context, record)};
+      .paused = record.paused && !is_on_trial(context, record),
+      .prepare_only = is_only_prepared(record)};
 }
 
 // It serves until its successor does: what would restart it concerns that one only.
@@ -108,7 +116,8 @@ model::InstanceSpec spec_of(const Context& context, const model::InstanceKey& ke
                            .uid = record->uid,
                            .gid = record->gid,
                            .network = told.network,
-                           .paused = told.paused};
+                           .paused = told.paused,
+                           .prepare_only = told.prepare_only};
   for (const auto& [name, value] : told.variables) spec.item.env.insert_or_assign(name, value);
   return spec;
 }

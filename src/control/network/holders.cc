@@ -134,7 +134,14 @@ class Holders {
     const bool changed = may_keep(key, holding->second) ? networks_.retiring.erase(key) > 0
                                                         : networks_.retiring.insert(key).second;
     if (changed) mark(key);
-    if (networks_.retiring.contains(key) && is_gone(key)) give_back(key);
+    if (!networks_.retiring.contains(key)) return keep(key, holding->second.address);
+    if (is_gone(key)) give_back(key);
+  }
+
+  // One that was erased and is asked for again in the same step has a new record, and keeps what it
+  // had: only the record tells of it after a restart.
+  void keep(const model::InstanceKey& key, const model::Ipv4& address) {
+    if (context_.state.find_instance(key)->address != address) set_address(key, address);
   }
 
   bool is_gone(const model::InstanceKey& key) const {

@@ -54,6 +54,7 @@ class ItemBuilder {
     item_.quotas.state = Bytes{bytes};
     return *this;
   }
+  ItemBuilder& moves_last_copy() { return set(item_.state_move, model::StateMove::LastCopy); }
   ItemBuilder& owner(const std::string& owner) { return set(item_.owner, model::OwnerId{owner}); }
   ItemBuilder& port(std::uint16_t number, model::Protocol protocol = model::Protocol::Tcp) {
     item_.ports.push_back({number, protocol});
@@ -78,6 +79,10 @@ class ItemBuilder {
   }
   ItemBuilder& tolerates(model::Toleration toleration) {
     item_.tolerates.insert(toleration);
+    return *this;
+  }
+  ItemBuilder& min_healthy(Duration time) {
+    item_.min_healthy = time;
     return *this;
   }
   ItemBuilder& pinned() { return set(item_.balancing, model::Balancing::Disabled); }

@@ -49,6 +49,7 @@ std::string describe(const Outgoing& outgoing) {
                         spec.runtime.value());
     if (spec.network) text += " at " + model::to_string(spec.network->address);
     if (spec.paused) text += " paused";
+    if (spec.prepare_only) text += " prepared only";
   }
   for (const model::InstanceKey& key : command.stop) text += " -" + model::to_string(key);
   for (const model::InstanceKey& key : command.keep) text += " =" + model::to_string(key);

@@ -84,11 +84,22 @@ void Driver::advance(Duration duration) {
   } while (now_ < end);
 }
 
-void Driver::restart() {
+void Driver::restart(Duration absence) {
+  now_ += absence;
   controller_.emplace(config_, disk_);
   connections_.clear();
   published_.clear();
   tell({});
+}
+
+void Driver::restart_with(Durable disk) {
+  disk_ = std::move(disk);
+  restart();
+}
+
+CallId Driver::release(Release how) {
+  tell({ReleaseCall{++last_call_, how}});
+  return last_call_;
 }
 
 const model::InstanceRecord& Driver::record(const model::InstanceKey& key) const {
@@ -131,7 +142,9 @@ std::vector<model::Command> Driver::commands_to(const std::string& node) const {
 }
 
 bool Driver::runs(const std::string& node, const model::InstanceKey& key) const {
-  return agents_.at(node_id(node)).statuses.contains(key);
+  const auto& statuses = agents_.at(node_id(node)).statuses;
+  const auto status = statuses.find(key);
+  return status != statuses.end() && !status->second.prepare_only;
 }
 
 bool Driver::is_idle() const {
@@ -221,7 +234,8 @@ void Driver::let_agents_answer() {
   for (int answers = 0; !undelivered_.empty(); ++answers) {
     ASSERT_LT(answers, kAnswersMax) << "controller and agents do not come to rest";
     std::vector<Event> reports;
-    for (const Outgoing& outgoing : std::exchange(undelivered_, {})) {
+    for (Outgoing& outgoing : std::exchange(undelivered_, {})) {
+      outgoing.command.receipt = {durable().counters.cluster, outgoing.command.number, "sealed"};
       const auto connection = connections_.find(outgoing.node);
       const bool open =
           connection != connections_.end() && connection->second == outgoing.connection;

@@ -58,8 +58,16 @@ class Driver {
   // it wants to be, and at the end.
   void advance(Duration duration);
 
-  // The controller dies and starts again from its disk; every stream breaks.
-  void restart();
+  // The controller dies and starts again from its disk, perhaps after a while; every stream breaks.
+  void restart(Duration absence = {});
+  // Before a restart: it is stopped in good order, and does not just die.
+  void stop() { apply_writes(disk_, controller_->last_writes(now_)); }
+  // From the next restart on, the date of the machine is another.
+  void set_date_of_zero(Duration date) { config_.date_of_zero = date; }
+  // From another disk.
+  void restart_with(Durable disk);
+
+  CallId release(Release how);
 
   // --- Answers.
 

@@ -5,6 +5,12 @@ namespace berth::control {
 model::Report FakeAgent::answer(const model::Command& command) {
   const bool acceptable = command.number > acted && (!command.base || *command.base == acted);
   if (acceptable) carry_out(command);
+  if (command.report_told) {
+    model::Report report = full();
+    report.told.emplace(model::ToldOrders{{}, network});
+    for (const auto& [key, spec] : wanted_) report.told->run.push_back(spec);
+    return report;
+  }
   if (command.report_fully || (acceptable && !command.base)) return full();
   return changes();
 }
@@ -14,6 +20,7 @@ model::Report FakeAgent::full() {
   model::Report report = begin(++revision_);
   report.full = true;
   report.node = info;
+  report.receipt = receipt;
   for (const auto& [key, status] : statuses) report.instances.push_back(status);
   report.states = std::exchange(saved_, {});
   return report;
@@ -74,6 +81,7 @@ void FakeAgent::lose_everything() {
   statuses.clear();
   wanted_.clear();
   acted = {};
+  receipt.reset();
   network.reset();
   revision_ = 0;
   clear_changes();
@@ -95,6 +103,7 @@ void FakeAgent::clear_changes() {
 
 void FakeAgent::carry_out(const model::Command& command) {
   acted = command.number;
+  if (command.receipt) receipt = command.receipt;
   if (command.network) network = command.network;
   for (const model::SavedState& state : command.states) {
     if (state.content.empty()) {
@@ -116,19 +125,23 @@ void FakeAgent::carry_out(const model::Command& command) {
 }
 
 void FakeAgent::run(const model::InstanceSpec& spec) {
+  if (spec.prepare_only && !knows_preparing) return;
   const auto known = wanted_.find(spec.key);
   const bool goes_on =
       known != wanted_.end() ? model::runs_the_same(known->second, spec) : is_already_there(spec);
   wanted_.insert_or_assign(spec.key, spec);
   if (goes_on) return pause_or_resume(spec);
-  ++starts[spec.key];
+  if (!spec.prepare_only) ++starts[spec.key];
   model::ReportedStatus status;
   status.key = spec.key;
   status.type = spec.item.type;
   status.version = spec.item.version;
   status.runtime = spec.runtime;
-  status.state = starts_slowly ? model::InstanceState::Activating : model::InstanceState::Active;
-  if (broken_versions.contains(status.version)) {
+  status.state = starts_slowly || spec.prepare_only ? model::InstanceState::Activating
+                                                    : model::InstanceState::Active;
+  status.prepare_only = spec.prepare_only;
+  if (spec.prepare_only && prepares_slowly) status.problem = {"Pulling", ""};
+  if (!spec.prepare_only && broken_versions.contains(status.version)) {
     status.state = model::InstanceState::Failed;
     status.problem = {"StartFailed", "it is broken"};
   }
@@ -147,8 +160,8 @@ void FakeAgent::pause_or_resume(const model::InstanceSpec& spec) {
 
 bool FakeAgent::is_already_there(const model::InstanceSpec& spec) const {
   const auto status = statuses.find(spec.key);
-  return status != statuses.end() && !status->second.stopping &&
-         status->second.version == spec.item.version;
+  return status != statuses.end() && !status->second.stopping && !spec.prepare_only &&
+         !status->second.prepare_only && status->second.version == spec.item.version;
 }
 
 void FakeAgent::stop(const model::InstanceKey& key) {

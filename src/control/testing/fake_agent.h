@@ -21,6 +21,7 @@ class FakeAgent {
   model::NodeInfo info;
   std::optional<model::Usage> usage;
   model::CommandNumber acted;
+  std::optional<model::Receipt> receipt;  // of the last command that had one
   std::map<model::InstanceKey, model::ReportedStatus> statuses;
   std::optional<model::NodeNetwork> network;               // as it was last told
   std::map<model::InstanceKey, int> starts;                // how often each was started
@@ -30,9 +31,11 @@ class FakeAgent {
   // What it runs, as it was told.
   const std::map<model::InstanceKey, model::InstanceSpec>& wanted() const { return wanted_; }
 
-  bool answers = true;         // by itself; else only when the test says so
-  bool starts_slowly = false;  // what it starts stays activating until the test says otherwise
-  bool stops_slowly = false;   // what it stops stays listed until the test says otherwise
+  bool answers = true;           // by itself; else only when the test says so
+  bool knows_preparing = true;   // else it is of an earlier release
+  bool prepares_slowly = false;  // what it shall prepare is fetched until the test says otherwise
+  bool starts_slowly = false;    // what it starts stays activating until the test says otherwise
+  bool stops_slowly = false;     // what it stops stays listed until the test says otherwise
   std::set<std::string> broken_versions;  // what it starts of these fails at once
   std::set<model::InstanceKey> erased;    // whose data it was told to erase
 

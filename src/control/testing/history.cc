@@ -43,6 +43,7 @@ model::Item History::an_item() {
   if (!is_component(id)) item.cpu_alert(600, {.min = 20, .max = 40, .timeout = 2s});
   if (chance(20)) item.pinned();
   if (chance(20)) item.stop_first();
+  if (chance(30)) item.state(1000);
   if (chance(20)) item.shared("camera");
   if (chance(20)) item.env("mode", a_version());
   if (!is_component(id)) draw_connections(item);

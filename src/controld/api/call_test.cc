@@ -19,7 +19,7 @@ std::uint64_t number_of(const Call::Next& next) {
 }
 
 TEST(Answer, HasBothForms) {
-  EXPECT_EQ(numbered(7)->json(), R"({"revision":"7"})");
+  EXPECT_EQ(numbered(7)->json(), R"({"revision":"7","consequences":[]})");
   const Answer from_json(R"({"revision":"7"})", v1::Revision::default_instance());
   EXPECT_EQ(static_cast<const v1::Revision&>(from_json.message()).revision(), 7u);
 }

@@ -43,10 +43,22 @@ void watch(const Services& services, const v1::WatchRequest& request, const Call
 void logs(const Services& services, const v1::LogsRequest& request, const CallPtr& call);
 void exec(const Services& services, const v1::ExecInput& request, const CallPtr& call);
 
+// The store, when the control plane is held.
+void accept_store(const Services& services, const v1::AcceptStoreRequest& request,
+                  const CallPtr& call);
+void adopt_store(const Services& services, const v1::AdoptStoreRequest& request,
+                 const CallPtr& call);
+void preview_adoption(const Services& services, const v1::PreviewAdoptionRequest& request,
+                      const CallPtr& call);
+
 // Trust.
 void create_join_token(const Services& services, const v1::CreateJoinTokenRequest& request,
                        const CallPtr& call);
 void join(const Services& services, const v1::JoinRequest& request, const CallPtr& call);
+
+// The store.
+void back_up_store(const Services& services, const v1::BackUpStoreRequest& request,
+                   const CallPtr& call);
 
 void get_version(const Services& services, const v1::GetVersionRequest& request,
                  const CallPtr& call);

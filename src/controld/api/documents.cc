@@ -116,10 +116,20 @@ class ApplyRun : public std::enable_shared_from_this<ApplyRun> {
     return false;
   }
 
+  // Of a rebalance, those that move; of documents that ask for no instance, those that they touch.
+  std::vector<model::InstanceKey> others(const control::Accepted& accepted) const {
+    std::vector<model::InstanceKey> keys = accepted.moved;
+    if (!asked_.empty()) return keys;
+    for (const control::Consequence& consequence : accepted.consequences) {
+      if (consequence.kind != control::ConsequenceKind::Stop) keys.push_back(consequence.key);
+    }
+    return keys;
+  }
+
   void tell_accepted(const control::Controller& controller, const control::Accepted& accepted) {
     std::vector<InstanceView> views = instances_of(controller, asked_);
-    for (const InstanceView& moved : instances_of(controller, accepted.moved)) {
-      views.push_back(moved);
+    for (InstanceView& other : instances_of(controller, others(accepted))) {
+      views.push_back(std::move(other));
     }
     std::vector<model::InstanceKey> keys;
     for (const InstanceView& view : views) keys.push_back(view.status.key);
@@ -168,16 +178,43 @@ Result<placement::Mode> mode_of(const v1::PlanRequest& request) {
   return request.full() ? placement::Mode::RebalanceFull : placement::Mode::RebalanceMinimal;
 }
 
-Result<std::string> planned(Cluster cluster, const v1::PlanRequest& request) {
+std::uint64_t instances_asked_by(const model::Manifest& documents) {
+  std::uint64_t count = 0;
+  for (const model::Document& document : documents) {
+    const auto* deployment = std::get_if<model::Deployment>(&document);
+    if (deployment == nullptr) continue;
+    for (const model::RunRequest& run : deployment->run) count += run.instances.value_or(0);
+  }
+  return count;
+}
+
+// What is asked for anyway can be planned, however much it is.
+Result<void> check_size(const Cluster& cluster, const PlannerLimits& limits) {
+  const std::uint64_t before = instances_asked_by(*cluster.before);
+  const std::uint64_t asked = instances_asked_by(cluster.documents);
+  if (asked <= before + limits.instances_more) return {};
+  return Error{Code::Exhausted,
+               fmt::format("{} instances more than now are asked for, and a plan can have {} more "
+                           "at most: plan fewer at once, or with berth plan --offline",
+                           asked - before, limits.instances_more)};
+}
+
+Result<std::string> planned(Cluster cluster, const v1::PlanRequest& request, const Planner& planner,
+                            const Planner::IsWanted& is_wanted) {
   const placement::Mode mode = TRY(mode_of(request));
   codec::ParsedManifest parsed =
       codec::parse_manifests(files_of(request.files()), cluster.documents);
   if (!parsed.ok()) return error_of(parsed);
   const std::uint64_t revision = cluster.revision;
   cluster = overlaid(std::move(cluster), std::move(parsed.documents));
+  TRY(check_size(cluster, planner.limits()));
   const placement::Snapshot snapshot = snapshot_of(cluster);
   const placement::Plan plan =
-      placement::make_plan(snapshot, {.mode = mode, .explain = std::nullopt});
+      placement::make_plan(snapshot, {.mode = mode,
+                                      .explain = std::nullopt,
+                                      .is_wanted = is_wanted,
+                                      .verdicts_max = planner.limits().verdicts});
+  if (plan.given_up) return planner.why_given_up();
   return codec::plan_to_json(plan, revision);
 }
 
@@ -188,7 +225,7 @@ struct Decided {
 };
 
 // A name without a subject means the only one there is; which, is found out where there is time.
-Decided decided(const control::Controller& controller, const std::string& instance) {
+Decided decided_about(const std::string& instance, const control::Controller& controller) {
   Decided decided{copy_of(controller), {}};
   const auto name = codec::parse_instance_name(instance);
   if (!name) return decided;
@@ -203,13 +240,18 @@ Decided decided(const control::Controller& controller, const std::string& instan
   return decided;
 }
 
-Result<std::string> explained(const Decided& decided, const std::string& instance) {
+Result<std::string> explained(const Decided& decided, const std::string& instance,
+                              const Planner& planner, const Planner::IsWanted& is_wanted) {
   const placement::Snapshot snapshot = snapshot_of(decided.cluster);
   std::set<model::InstanceKey> known = placement::known_instances(snapshot);
   for (const auto& [key, decision] : decided.decisions) known.insert(key);  // also what is adopted
   const auto key = TRY(codec::find_instance(instance, known));
   const placement::Plan plan =
-      placement::make_plan(snapshot, {.mode = placement::Mode::Run, .explain = key});
+      placement::make_plan(snapshot, {.mode = placement::Mode::Run,
+                                      .verdicts = placement::Verdicts::ReasonOnly,
+                                      .explain = key,
+                                      .is_wanted = is_wanted});
+  if (plan.given_up) return planner.why_given_up();
   const auto decision = decided.decisions.find(key);
   return codec::explanation_to_json(
       plan, placement::explanation_of(plan, key),
@@ -284,22 +326,25 @@ void rebalance(const Services& services, const v1::RebalanceRequest& request, co
 }
 
 void plan(const Services& services, const v1::PlanRequest& request, const CallPtr& call) {
-  look(services, call, copy_of, [request, call](Cluster cluster) {
-    answer_with_json(call, planned(std::move(cluster), request),
+  Planner& planner = services.planner;
+  planner.submit(call, [&planner, request, call](const Planner::IsWanted& is_wanted) {
+    auto cluster = planner.copied(copy_of);
+    if (!cluster) return call->fail(busy());
+    answer_with_json(call, planned(*std::move(cluster), request, planner, is_wanted),
                      google::protobuf::Struct::default_instance());
   });
 }
 
 void why(const Services& services, const v1::WhyRequest& request, const CallPtr& call) {
-  look(
-      services, call,
-      [request](const control::Controller& controller) {
-        return decided(controller, request.instance());
-      },
-      [request, call](const Decided& decided) {
-        answer_with_json(call, explained(decided, request.instance()),
-                         google::protobuf::Struct::default_instance());
-      });
+  Planner& planner = services.planner;
+  planner.submit(call, [&planner, request, call](const Planner::IsWanted& is_wanted) {
+    const auto decided = planner.copied([&request](const control::Controller& controller) {
+      return decided_about(request.instance(), controller);
+    });
+    if (!decided) return call->fail(busy());
+    answer_with_json(call, explained(*decided, request.instance(), planner, is_wanted),
+                     google::protobuf::Struct::default_instance());
+  });
 }
 
 void get_cluster(const Services& services, const v1::GetClusterRequest&, const CallPtr& call) {

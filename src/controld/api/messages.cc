@@ -13,6 +13,13 @@ std::int64_t milliseconds(Duration duration) {
   return std::chrono::duration_cast<std::chrono::milliseconds>(duration).count();
 }
 
+v1::Place to_message(const model::Place& place) {
+  v1::Place message;
+  message.set_node(place.node.value());
+  message.set_runtime(place.runtime.value());
+  return message;
+}
+
 v1::Runtime to_message(const model::Runtime& runtime, const ReadinessView& readiness) {
   v1::Runtime message;
   message.set_name(runtime.id.value());
@@ -80,15 +87,12 @@ v1::Instance to_message(const model::InstanceStatus& status) {
   message.set_version(status.version);
   message.set_state(codec::to_wire(status.state));
   if (!status.problem.reason.empty()) *message.mutable_problem() = codec::to_wire(status.problem);
-  if (status.place) {
-    message.mutable_place()->set_node(status.place->node.value());
-    message.mutable_place()->set_runtime(status.place->runtime.value());
-  }
-  if (status.moving_to) {
-    message.mutable_moving_to()->set_node(status.moving_to->node.value());
-    message.mutable_moving_to()->set_runtime(status.moving_to->runtime.value());
-  }
+  if (status.place) *message.mutable_place() = to_message(*status.place);
+  if (status.moving_to) *message.mutable_moving_to() = to_message(*status.moving_to);
   message.set_unverified(status.unverified);
+  message.set_proven(status.proven);
+  message.set_away(status.away);
+  message.set_since_ms(milliseconds(status.since));
   if (status.exit_code) message.set_exit_code(*status.exit_code);
   message.set_restarts(status.restarts);
   return message;
@@ -151,6 +155,7 @@ v1::Node to_message(const NodeView& view) {
     *message.add_partitions() = codec::to_wire(partition);
   }
   for (const std::string& remark : view.info.remarks) message.add_remarks(remark);
+  message.set_store_problem(view.info.store_problem);
   return message;
 }
 
@@ -164,6 +169,17 @@ v1::Event to_message(const LoggedEvent& event) {
   return message;
 }
 
+v1::Consequence to_message(const control::Consequence& consequence) {
+  v1::Consequence message;
+  *message.mutable_key() = codec::to_wire(consequence.key);
+  message.set_action(std::string(control::to_string(consequence.kind)));
+  message.set_version(consequence.version);
+  if (consequence.place) *message.mutable_place() = to_message(*consequence.place);
+  if (consequence.from) *message.mutable_from() = to_message(*consequence.from);
+  message.set_downtime(std::string(control::to_string(consequence.downtime)));
+  return message;
+}
+
 v1::Accepted to_message(const control::Accepted& accepted) {
   v1::Accepted message;
   message.set_revision(accepted.revision);
@@ -174,6 +190,9 @@ v1::Accepted to_message(const control::Accepted& accepted) {
   }
   for (const placement::Relief& relief : accepted.relief) {
     *message.add_relief() = to_message(relief);
+  }
+  for (const control::Consequence& consequence : accepted.consequences) {
+    *message.add_consequences() = to_message(consequence);
   }
   return message;
 }

@@ -15,6 +15,7 @@ v1::Instance to_message(const model::InstanceStatus& status);
 v1::Node to_message(const NodeView& view);
 v1::Event to_message(const LoggedEvent& event);
 v1::Accepted to_message(const control::Accepted& accepted);
+v1::Consequence to_message(const control::Consequence& consequence);
 v1::Finished to_message(const control::Finished& finished);
 
 }  // namespace berth::controld::api

@@ -15,6 +15,7 @@ namespace berth::controld::api {
 namespace {
 
 constexpr std::size_t kSmall = 1 << 20;
+constexpr std::size_t kPlan = 8 << 20;  // as much as gRPC takes
 constexpr std::size_t kLarge = 64 << 20;
 
 template <class Request>
@@ -36,7 +37,7 @@ std::vector<Method> make_methods() {
   using enum Effect;
   std::vector<Method> table{
       {"Apply", Admins, Changes, {{"POST", "/v1/apply"}}, kLarge, run<v1::ApplyRequest, apply>},
-      {"Plan", Viewers, Reads, {{"POST", "/v1/plan"}}, kLarge, run<v1::PlanRequest, plan>},
+      {"Plan", Viewers, Reads, {{"POST", "/v1/plan"}}, kPlan, run<v1::PlanRequest, plan>},
       {"Why", Viewers, Reads, {{"GET", "/v1/why/{instance...}"}}, 0, run<v1::WhyRequest, why>},
       {"GetCluster",
        Viewers,
@@ -143,12 +144,36 @@ std::vector<Method> make_methods() {
        {{"GET", "/v1/instances/{instance...}/exec"}},
        0,
        run<v1::ExecInput, exec>},
+      {"AcceptStore",
+       Admins,
+       Changes,
+       {{"POST", "/v1/store/accept"}},
+       kSmall,
+       run<v1::AcceptStoreRequest, accept_store>},
+      {"AdoptStore",
+       Admins,
+       Changes,
+       {{"POST", "/v1/store/adopt"}},
+       kSmall,
+       run<v1::AdoptStoreRequest, adopt_store>},
+      {"PreviewAdoption",
+       Viewers,
+       Reads,
+       {{"GET", "/v1/store/adoption"}},
+       0,
+       run<v1::PreviewAdoptionRequest, preview_adoption>},
       {"CreateJoinToken",
        Admins,
        Changes,
        {{"POST", "/v1/join-tokens"}},
        kSmall,
        run<v1::CreateJoinTokenRequest, create_join_token>},
+      {"BackUpStore",
+       Admins,
+       Changes,  // nothing, but what it gives is not for viewers
+       {{"POST", "/v1/store/backup"}},
+       kSmall,
+       run<v1::BackUpStoreRequest, back_up_store>},
       {"Join", Anyone, Changes, {{"POST", "/v1/join"}}, kSmall, run<v1::JoinRequest, join>},
       {"GetVersion",
        Anyone,

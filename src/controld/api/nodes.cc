@@ -9,6 +9,7 @@ namespace {
 
 struct Selected {
   std::uint64_t revision = 0;
+  std::string held;
   std::vector<NodeView> nodes;
 };
 
@@ -19,11 +20,13 @@ void list_nodes(const Services& services, const v1::ListNodesRequest& request,
   look(
       services, call,
       [](const control::Controller& controller) {
-        return Selected{revision_of(controller), nodes_of(controller, shell::now())};
+        return Selected{revision_of(controller), controller.held().value_or(""),
+                        nodes_of(controller, shell::now())};
       },
       [request, call](const Selected& selected) {
         v1::Nodes answer;
         answer.set_revision(selected.revision);
+        answer.set_held(selected.held);
         for (const NodeView& view : selected.nodes) {
           const bool is_meant = request.name().empty() || view.id.value() == request.name();
           if (is_meant) *answer.add_nodes() = to_message(view);

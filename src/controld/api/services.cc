@@ -3,6 +3,7 @@
 #include <atomic>
 
 #include "berth/v1/api.pb.h"
+#include "controld/api/messages.h"
 
 namespace berth::controld::api {
 
@@ -19,6 +20,9 @@ void answer_with_revision(const Services& services, const CallPtr& call,
     } else if (const auto* accepted = std::get_if<control::Accepted>(&answer)) {
       v1::Revision revision;
       revision.set_revision(accepted->revision);
+      for (const control::Consequence& consequence : accepted->consequences) {
+        *revision.add_consequences() = to_message(consequence);
+      }
       call->answer(answer_of(std::move(revision)));
     }
     return false;

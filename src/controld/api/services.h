@@ -5,10 +5,12 @@
 #include <memory>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "controld/api/call.h"
 #include "controld/event_log.h"
 #include "controld/loop.h"
+#include "controld/planner.h"
 #include "controld/server_identity.h"
 #include "controld/streams.h"
 #include "controld/watch_hub.h"
@@ -28,10 +30,16 @@ struct Services {
   WatchHub& hub;
   EventLog& events;
   shell::Workers& workers;
+  Planner& planner;
   Streams& streams;
   const ServerIdentity* identity = nullptr;  // without one nobody can join
   std::string version;
+  // Has whoever lets agents in say whether it can, from a thread of its own.
+  std::function<void(const std::function<void(const std::optional<Error>&)>&)> ask_grpc =
+      [](const auto& tell) { tell(std::nullopt); };
   std::atomic<std::shared_ptr<const Endpoints>> endpoints = std::make_shared<const Endpoints>();
+  std::function<Result<std::string>()> back_up_store = {};  // the bytes of a store; any thread
+  std::function<std::vector<std::string>()> remarks = {};  // what works, but is not as it should be
 };
 
 inline Error busy() { return {Code::Unavailable, "the control plane is too busy; try again"}; }

@@ -1,7 +1,6 @@
 #include "controld/grpc/front.h"
 
 #include <grpcpp/grpcpp.h>
-#include <grpcpp/security/auth_context.h>
 
 #include <memory>
 #include <mutex>
@@ -10,6 +9,7 @@
 
 #include "berth/v1/api.grpc.pb.h"
 #include "controld/api/methods.h"
+#include "link/peer.h"
 
 namespace berth::controld {
 namespace {
@@ -36,13 +36,8 @@ using api::Message;
 }
 
 api::Caller caller_of(const ::grpc::CallbackServerContext& context) {
-  api::Caller caller{.identity = std::nullopt, .address = context.peer()};
-  const auto trusted = context.auth_context();
-  if (trusted == nullptr || !trusted->IsPeerAuthenticated()) return caller;
-  const auto names = trusted->FindPropertyValues(GRPC_X509_CN_PROPERTY_NAME);
-  if (names.size() != 1) return caller;
-  caller.identity = trust::parse_identity({names[0].data(), names[0].size()});
-  return caller;
+  return {.identity = trust::parse_identity(link::common_name_of(context)),
+          .address = context.peer()};
 }
 
 // OK, or why the caller may not.
@@ -282,6 +277,18 @@ class Front final : public v1::Berth::CallbackService {
   UnaryReactor* ResumeInstance(Context* context, const v1::InstanceRequest* request,
                                v1::Revision* response) override {
     return unary("ResumeInstance", context, request, response);
+  }
+  UnaryReactor* AcceptStore(Context* context, const v1::AcceptStoreRequest* request,
+                            v1::Revision* response) override {
+    return unary("AcceptStore", context, request, response);
+  }
+  UnaryReactor* AdoptStore(Context* context, const v1::AdoptStoreRequest* request,
+                           v1::Revision* response) override {
+    return unary("AdoptStore", context, request, response);
+  }
+  UnaryReactor* PreviewAdoption(Context* context, const v1::PreviewAdoptionRequest* request,
+                                v1::Adoption* response) override {
+    return unary("PreviewAdoption", context, request, response);
   }
   UnaryReactor* ForgetNode(Context* context, const v1::NodeRequest* request,
                            v1::Revision* response) override {

@@ -8,6 +8,7 @@
 #include <boost/asio/ssl.hpp>
 #include <boost/asio/write.hpp>
 #include <string>
+#include <vector>
 
 #include "controld/testing/plane.h"
 #include "trust/join.h"
@@ -27,6 +28,9 @@ std::string field_of(const std::string& json, const std::string& name) {
 
 class Https : public testing::Test {
  protected:
+  Https() : Https(Plane::Options{.with_https = true}) {}
+  explicit Https(const Plane::Options& options) : plane_(options) {}
+
   // Empty key: without a certificate. Empty answer: the server did not want to talk.
   std::string get(const std::string& path, const trust::KeyAndCertificate& own = {}) {
     asio::io_context context;
@@ -62,7 +66,7 @@ class Https : public testing::Test {
     return field_of(plane_.post("/v1/join-tokens", request), "token");
   }
 
-  Plane plane_{Plane::Options{.with_https = true}};
+  Plane plane_;
 };
 
 TEST_F(Https, WithoutACertificateOnlyTheDoorIsOpen) {
@@ -82,6 +86,29 @@ TEST_F(Https, ACertificateSaysWhatOneMayDo) {
   EXPECT_THAT(get("/v1/nodes", node), StartsWith("HTTP/1.1 403"));
   const auto admin = certificate(trust::Role::Admin, authority);
   EXPECT_THAT(get("/v1/instances/web/exec", admin), StartsWith("HTTP/1.1 426"));
+}
+
+class HttpsWithLittleRoom : public Https {
+ protected:
+  HttpsWithLittleRoom()
+      : Https({.with_https = true,
+               .http = {.remote = {.strangers = 3, .strangers_of_address = 3}}}) {}
+};
+
+TEST_F(HttpsWithLittleRoom, StrangersMakeRoomForTheNextAndForNobodyWhoIsKnown) {
+  asio::io_context context;
+  std::vector<asio::ip::tcp::socket> silent;
+  for (int i = 0; i < 10; ++i) {
+    silent.emplace_back(context).connect(
+        {asio::ip::make_address("127.0.0.1"), plane_.https_port()});
+  }
+  const auto viewer = certificate(trust::Role::Viewer, plane_.identity().authority());
+  EXPECT_THAT(get("/v1/nodes", viewer), StartsWith("HTTP/1.1 200"));
+  EXPECT_THAT(get("/readyz"), HasSubstr("200 OK"));
+  char byte = 0;
+  boost::system::error_code error;
+  silent.front().read_some(asio::buffer(&byte, 1), error);
+  EXPECT_TRUE(error) << "who came first has made room";
 }
 
 TEST_F(Https, ACertificateOfAnotherUnitIsNone) {

@@ -7,6 +7,8 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <boost/asio/ip/address.hpp>
+#include <boost/asio/ip/network_v6.hpp>
 #include <vector>
 
 namespace berth::controld::http {
@@ -69,6 +71,17 @@ api::Caller caller_of(UnixStream& stream, std::optional<gid_t> group) {
     caller.identity = trust::Identity{trust::Role::Admin, user_name(peer.uid)};
   }
   return caller;
+}
+
+std::string address_of(beast::tcp_stream& stream) {
+  beast::error_code error;
+  const auto address = stream.socket().remote_endpoint(error).address();
+  if (error) return "";
+  if (!address.is_v6()) return address.to_string();
+  if (address.to_v6().is_v4_mapped()) {
+    return asio::ip::make_address_v4(asio::ip::v4_mapped, address.to_v6()).to_string();
+  }
+  return asio::ip::make_network_v6(address.to_v6(), 64).canonical().to_string();
 }
 
 api::Caller caller_of(TlsStream& stream) {

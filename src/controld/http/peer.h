@@ -18,6 +18,9 @@ Result<std::optional<gid_t>> group_named(const std::string& name);
 // As the kernel says. Without an identity: it is nobody who may do anything.
 api::Caller caller_of(UnixStream& stream, std::optional<gid_t> group);
 
+// Where it is: of IPv6 the network, which is one owner's. Empty if it has left.
+std::string address_of(beast::tcp_stream& stream);
+
 // As the certificate says, if one was given; the handshake has verified it.
 api::Caller caller_of(TlsStream& stream);
 

@@ -13,12 +13,15 @@
 #include <boost/asio/steady_timer.hpp>
 #include <charconv>
 #include <filesystem>
+#include <functional>
+#include <map>
 #include <optional>
 #include <thread>
 
 #include "controld/http/peer.h"
 #include "controld/http/session.h"
 #include "controld/http/waiter.h"
+#include "shell/guests.h"
 
 namespace berth::controld::http {
 namespace {
@@ -61,33 +64,73 @@ Result<void> remove_leftover(asio::io_context& context, const std::string& path)
   return {};
 }
 
-// Keeps count of the connections.
-class Guest {
+// Where connections come in, and are closed when they have to make room.
+class Door {
  public:
-  explicit Guest(Front& front) : front_(front) { ++front_.connections; }
-  ~Guest() { --front_.connections; }
-  Guest(const Guest&) = delete;
-  Guest& operator=(const Guest&) = delete;
+  Door(Front& front, const shell::Guests::Limits& limits) : front_(front), guests_(limits) {}
+
+  // One connection, as long as it lasts.
+  class Guest {
+   public:
+    Guest(Door& door, const std::string& address, std::function<void()> close) : door_(door) {
+      ++door_.front_.connections;
+      const shell::Guests::Arrival arrival = door_.guests_.arrive(address);
+      id_ = arrival.id;
+      door_.close_.emplace(id_, std::move(close));
+      if (arrival.makes_room) door_.turn_out(*arrival.makes_room);
+    }
+    ~Guest() {
+      --door_.front_.connections;
+      door_.forget(id_);
+    }
+    Guest(const Guest&) = delete;
+    Guest& operator=(const Guest&) = delete;
+
+    // Whether it may stay. Whoever shows nothing stays a stranger.
+    bool recognise(const api::Caller& caller) const {
+      return !caller.identity || door_.guests_.recognise(id_, trust::to_string(*caller.identity));
+    }
+
+   private:
+    Door& door_;
+    shell::Guests::Id id_ = 0;
+  };
 
  private:
+  // Its session ends by the errors that it gets; its room is free at once.
+  void turn_out(shell::Guests::Id id) {
+    close_.at(id)();
+    forget(id);
+  }
+
+  void forget(shell::Guests::Id id) {
+    guests_.leave(id);
+    close_.erase(id);
+  }
+
   Front& front_;
+  shell::Guests guests_;
+  std::map<shell::Guests::Id, std::function<void()>> close_;
 };
 
 awaitable<void> receive(std::unique_ptr<UnixStream> stream, std::optional<gid_t> group,
-                        Front& front) {
-  const Guest guest(front);
+                        Front& front, Door& door) {
+  const Door::Guest guest(door, "", [socket = stream.get()] { socket->close(); });
   api::Caller caller = caller_of(*stream, group);
+  if (!guest.recognise(caller)) co_return;
   co_await serve(make_stream(std::move(stream)), std::move(caller), front);
 }
 
 awaitable<void> receive(std::unique_ptr<TlsStream> stream,
-                        std::shared_ptr<asio::ssl::context> context, Front& front) {
-  const Guest guest(front);
+                        std::shared_ptr<asio::ssl::context> context, Front& front, Door& door) {
+  auto& socket = beast::get_lowest_layer(*stream);
+  const Door::Guest guest(door, address_of(socket), [&socket] { socket.close(); });
   beast::error_code error;
-  beast::get_lowest_layer(*stream).expires_after(front.limits.request_time);
+  socket.expires_after(front.limits.stranger_time);
   co_await stream->async_handshake(asio::ssl::stream_base::server, into(error));
   if (error) co_return;
   api::Caller caller = caller_of(*stream);
+  if (!guest.recognise(caller)) co_return;
   co_await serve(make_stream(std::move(stream)), std::move(caller), front);
   (void)context;  // lives as long as the connection that was made with it
 }
@@ -97,7 +140,10 @@ awaitable<void> receive(std::unique_ptr<TlsStream> stream,
 class Server::Impl {
  public:
   Impl(const api::Services& services, const Config& config)
-      : config_(config), front_{services, config.limits} {}
+      : config_(config),
+        front_{services, config.limits},
+        local_door_(front_, config.limits.local),
+        remote_door_(front_, config.limits.remote) {}
 
   Result<void> listen() {
     if (!config_.socket.empty()) TRY(listen_on_socket());
@@ -171,9 +217,9 @@ class Server::Impl {
     return {};
   }
 
-  bool is_full() const { return front_.connections >= config_.limits.connections; }
-
-  awaitable<void> pause() {
+  // Whoever waits is accepted when there is room again.
+  awaitable<void> pause(const std::string& port, const beast::error_code& error) {
+    if (error) front_.troubles.insert_or_assign(port, error.message());
     asio::steady_timer timer(context_, std::chrono::milliseconds(100));
     beast::error_code ignored;
     co_await timer.async_wait(into(ignored));
@@ -185,11 +231,13 @@ class Server::Impl {
       Local::socket socket(context_);
       co_await local_->async_accept(socket, into(error));
       if (error) {
-        co_await pause();
-      } else if (!is_full()) {
-        auto stream = std::make_unique<UnixStream>(std::move(socket));
-        asio::co_spawn(context_, receive(std::move(stream), group_, front_), asio::detached);
+        co_await pause("socket", error);
+        continue;
       }
+      front_.troubles.erase("socket");
+      auto stream = std::make_unique<UnixStream>(std::move(socket));
+      asio::co_spawn(context_, receive(std::move(stream), group_, front_, local_door_),
+                     asio::detached);
     }
   }
 
@@ -199,18 +247,22 @@ class Server::Impl {
       Tcp::socket socket(context_);
       co_await tcp_->async_accept(socket, into(error));
       if (error || tls_ == nullptr) {
-        co_await pause();
-      } else if (!is_full()) {
-        socket.set_option(Tcp::no_delay(true), error);
-        socket.set_option(asio::socket_base::keep_alive(true), error);
-        auto stream = std::make_unique<TlsStream>(beast::tcp_stream(std::move(socket)), *tls_);
-        asio::co_spawn(context_, receive(std::move(stream), tls_, front_), asio::detached);
+        co_await pause("https", error);
+        continue;
       }
+      front_.troubles.erase("https");
+      socket.set_option(Tcp::no_delay(true), error);
+      socket.set_option(asio::socket_base::keep_alive(true), error);
+      auto stream = std::make_unique<TlsStream>(beast::tcp_stream(std::move(socket)), *tls_);
+      asio::co_spawn(context_, receive(std::move(stream), tls_, front_, remote_door_),
+                     asio::detached);
     }
   }
 
   const Config config_;
   Front front_;
+  Door local_door_;
+  Door remote_door_;
   std::optional<gid_t> group_;
   std::uint16_t port_ = 0;
   asio::io_context context_{1};

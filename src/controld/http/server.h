@@ -8,15 +8,18 @@
 #include "base/result.h"
 #include "base/time.h"
 #include "controld/api/services.h"
+#include "shell/guests.h"
 #include "trust/certificate.h"
 
 namespace berth::controld::http {
 
 struct Limits {
-  std::size_t connections = 8192;
+  shell::Guests::Limits remote = {.known_of_name = 2048};
+  shell::Guests::Limits local = {.known_of_name = 4096};
   std::uint32_t header_bytes = 32 * 1024;
-  Duration request_time = 30s;  // for a request to arrive, and a piece of an answer to be taken
-  Duration idle_time = 120s;    // between two requests of a connection
+  Duration request_time = 30s;   // for a request to arrive, and a piece of an answer to be taken
+  Duration idle_time = 120s;     // between two requests of a connection
+  Duration stranger_time = 10s;  // for both of whoever has not shown who it is, and its handshake
 };
 
 struct Config {

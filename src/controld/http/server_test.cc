@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <future>
 #include <string>
 
 #include "controld/testing/plane.h"
@@ -271,6 +272,36 @@ TEST(HttpFront, AConnectionServesSeveralRequests) {
 TEST(HttpFront, SlowClientsAreLetGo) {
   Plane plane({.http = {.request_time = 50ms, .idle_time = 50ms}});
   EXPECT_EQ(plane.exchange("GET /livez HTT"), "");
+}
+
+TEST(HttpFront, APlanThatAsksForTooMuchIsRefused) {
+  Plane plane({.planner = {.instances_more = 10}});
+  plane.add_node("n1");
+  const auto planned = [&](const std::string& instances) {
+    return plane.post("/v1/plan", files(kItem +
+                                        "---\napiVersion: berth/v1\nkind: Deployment\n"
+                                        "metadata: {name: base}\n"
+                                        "spec: {run: [{item: web, instances: " +
+                                        instances + "}]}\n"));
+  };
+  EXPECT_THAT(planned("1000000"), HasSubstr("a plan can have 10 more at most"));
+  EXPECT_THAT(planned("10"), StartsWith("HTTP/1.1 200"));
+  plane.post("/v1/apply", files(kItem + kDeployment));
+  EXPECT_THAT(planned("12"), StartsWith("HTTP/1.1 200")) << "two are asked for already";
+  EXPECT_THAT(planned("13"), StartsWith("HTTP/1.1 507"));
+}
+
+TEST(HttpFront, ALoopThatDoesNotTurnIsNotReady) {
+  Plane plane;
+  std::promise<void> loop_stands;
+  ASSERT_TRUE(plane.loop().post(
+      Loop::Query([stands = loop_stands.get_future().share()](const auto&) { stands.wait(); })));
+  const std::string answer = plane.get("/readyz");
+  loop_stands.set_value();
+  EXPECT_THAT(answer, StartsWith("HTTP/1.1 503"));
+  EXPECT_THAT(answer, HasSubstr("[-] controller: does not answer"));
+  EXPECT_THAT(plane.get("/readyz?verbose"),
+              HasSubstr("[+] grpc: ok\n[+] https: ok\n[+] socket: ok"));
 }
 
 TEST(HttpFront, AFullStoreIsToldAtOnce) {

@@ -1,5 +1,6 @@
 #include "controld/http/session.h"
 
+#include <algorithm>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
 #include <boost/asio/write.hpp>
@@ -26,6 +27,8 @@ using asio::awaitable;
 
 constexpr std::size_t kPieceBytes = 64 * 1024;  // of events that are written at once
 constexpr Duration kStreamBeginsAfter = 1s;     // at the latest, so that callers know it does
+constexpr Duration kLookForCallerEvery = 500ms;
+constexpr Duration kProbePatience = 2s;  // what has not answered by then does not turn
 
 std::string in_events(const api::Answer& answer) { return "data: " + answer.json() + "\n\n"; }
 
@@ -47,12 +50,18 @@ class Session {
  private:
   auto executor() { return stream_->get_executor(); }
 
+  Duration request_time() const {
+    const Limits& limits = front_.limits;
+    return caller_.identity ? limits.request_time
+                            : std::min(limits.request_time, limits.stranger_time);
+  }
+
   // Whether another request may follow.
   awaitable<bool> serve_one() {
     Parser parser;
     parser.header_limit(front_.limits.header_bytes);
     parser.body_limit(boost::none);  // the limit depends on the call, which is not known yet
-    stream_->expires_after(front_.limits.idle_time);
+    stream_->expires_after(caller_.identity ? front_.limits.idle_time : request_time());
     beast::error_code error;
     co_await wire::async_read_header(*stream_, buffer_, parser, into(error));
     if (error == wire::error::header_limit) {
@@ -105,7 +114,7 @@ class Session {
     response.body() = std::move(body);
     if (parser.get().method() == wire::verb::head) response.body().clear();
     response.prepare_payload();
-    stream_->expires_after(front_.limits.request_time);
+    stream_->expires_after(request_time());
     beast::error_code error;
     co_await wire::async_write(*stream_, response, into(error));
     co_return !error && response.keep_alive();
@@ -157,7 +166,7 @@ class Session {
       co_await refuse(parser, 413, "InvalidInput", too_large);
       co_return false;
     }
-    stream_->expires_after(front_.limits.request_time);
+    stream_->expires_after(request_time());
     beast::error_code error;
     if (view(parser.get()[wire::field::expect]) == "100-continue") {
       wire::response<wire::empty_body> go_on(wire::status::continue_, parser.get().version());
@@ -166,7 +175,7 @@ class Session {
     }
     parser.body_limit(limit);
     while (!parser.is_done()) {  // who sends steadily may take its time
-      stream_->expires_after(front_.limits.request_time);
+      stream_->expires_after(request_time());
       co_await wire::async_read_some(*stream_, buffer_, parser, into(error));
       if (error == wire::error::body_limit) {
         co_await refuse(parser, 413, "InvalidInput", too_large);
@@ -185,14 +194,12 @@ class Session {
     const bool complete = co_await read_body(parser, 0);
     if (!complete) co_return false;
     const auto waiter = std::make_shared<Waiter>(executor());
-    const auto answer = std::make_shared<ProbeAnswer>();
-    answer_probe(front_.services, target.path, target.query, front_.connections,
-                 [waiter, answer](ProbeAnswer given) {
-                   *answer = std::move(given);
-                   waiter->wake();
-                 });
-    co_await waiter->wait();
-    co_return co_await respond(parser, answer->status, answer->type, answer->text);
+    const auto inquiry =
+        std::make_shared<Inquiry>(target.path, target.query, [waiter] { waiter->wake(); });
+    inquire(front_.services, inquiry, front_.connections);
+    co_await waiter->wait(kProbePatience);
+    const ProbeAnswer answer = inquiry->answer(front_.services, front_.troubles);
+    co_return co_await respond(parser, answer.status, answer.type, answer.text);
   }
 
   // --- Calls.
@@ -211,8 +218,9 @@ class Session {
     co_return co_await answer_once(parser, call, *waiter);
   }
 
+  // A caller who leaves while it waits is not worked for any more.
   awaitable<bool> answer_once(const Parser& parser, const CallPtr& call, Waiter& waiter) {
-    while (true) {
+    for (bool has_waited = false;; has_waited = true) {
       const api::Call::Next next = call->next();
       if (const auto* answer = std::get_if<api::AnswerPtr>(&next)) {
         co_return co_await respond(parser, 200, "application/json", (*answer)->json());
@@ -221,7 +229,11 @@ class Session {
         const Error none{Code::Internal, "there is no answer"};
         co_return co_await refuse(parser, end->error.value_or(none));
       }
-      co_await waiter.wait();
+      if (has_waited && stream_->has_left()) {
+        call->abandon();
+        co_return false;
+      }
+      co_await waiter.wait(kLookForCallerEvery);
     }
   }
 
@@ -250,7 +262,7 @@ class Session {
       if (!written) co_return call->abandon();
     }
     beast::error_code ignored;
-    stream_->expires_after(front_.limits.request_time);
+    stream_->expires_after(request_time());
     co_await asio::async_write(*stream_, wire::make_chunk_last(), into(ignored));
   }
 
@@ -276,15 +288,14 @@ class Session {
     header.keep_alive(false);
     header.chunked(true);
     wire::response_serializer<wire::empty_body> serializer(header);
-    stream_->expires_after(front_.limits.request_time);
+    stream_->expires_after(request_time());
     beast::error_code error;
     co_await wire::async_write_header(*stream_, serializer, into(error));
     co_return !error;
   }
 
   awaitable<bool> write_chunk(const std::string& text, const api::Call& call) {
-    call.may_stand_still() ? stream_->expires_never()
-                           : stream_->expires_after(front_.limits.request_time);
+    call.may_stand_still() ? stream_->expires_never() : stream_->expires_after(request_time());
     beast::error_code error;
     co_await asio::async_write(*stream_, wire::make_chunk(asio::buffer(text)), into(error));
     co_return !error;

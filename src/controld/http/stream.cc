@@ -1,5 +1,7 @@
 #include "controld/http/stream.h"
 
+#include <poll.h>
+
 #include <boost/beast/core/stream_traits.hpp>
 #include <type_traits>
 
@@ -27,6 +29,10 @@ class StreamOf final : public Stream {
     beast::error_code ignored;
     lowest().socket().shutdown(asio::socket_base::shutdown_both, ignored);
     lowest().close();
+  }
+  bool has_left() override {
+    pollfd watched{lowest().socket().native_handle(), POLLRDHUP, 0};
+    return ::poll(&watched, 1, 0) > 0;
   }
 
  private:

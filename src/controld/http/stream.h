@@ -66,6 +66,9 @@ class Stream {
   virtual void expires_never() = 0;
   virtual void close() = 0;
 
+  // Whether the other side has said that it will send nothing more.
+  virtual bool has_left() = 0;
+
   template <class Buffers, class Token>
   auto async_read_some(const Buffers& buffers, Token&& token) {
     return asio::async_initiate<Token, void(beast::error_code, std::size_t)>(

@@ -107,15 +107,17 @@ Plane::Plane(Options options)
         const std::lock_guard lock(mutex_);
         sent_.push_back(std::move(message));
       }),
-      loop_(store_, {.node_lost_grace = 60s, .settle_time = 0s}, {},
+      loop_(store_, {.node_lost_grace = 60s, .settle_time = 0s, .min_healthy = 0s}, {},
             {.send = [this](const control::Outgoing& outgoing) { send(outgoing); },
              .stepped = [this](const auto& controller,
                                const auto& effects) { publisher_.stepped(controller, effects); }},
             options.limits),
+      planner_(loop_, options.planner),
       services_{.loop = loop_,
                 .hub = hub_,
                 .events = events_,
                 .workers = workers_,
+                .planner = planner_,
                 .streams = streams_,
                 .identity = identity_.get(),
                 .version = "test"} {
@@ -138,6 +140,7 @@ Plane::Plane(Options options)
 Plane::~Plane() {
   loop_.stop();
   thread_.join();
+  planner_.stop();
   hub_.stop();
   workers_.stop();
   streams_.close();

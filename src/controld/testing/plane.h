@@ -47,6 +47,7 @@ class Plane {
     LoopLimits limits = {.mailbox = 100'000, .retry_commit_after = 5ms};
     bool with_https = false;
     http::Limits http = {};
+    PlannerLimits planner = {};
   };
   Plane() : Plane(Options()) {}
   explicit Plane(Options options);
@@ -56,6 +57,7 @@ class Plane {
   WatchHub& hub() { return hub_; }
   EventLog& events() { return events_; }
   Streams& streams() { return streams_; }
+  Planner& planner() { return planner_; }
   MoodyStore& store() { return store_; }
   const api::Services& services() const { return services_; }
   const std::string& socket() const { return socket_; }
@@ -105,6 +107,7 @@ class Plane {
   Streams streams_;
   Publisher publisher_{events_, hub_};
   Loop loop_;
+  Planner planner_;
   api::Services services_;
   std::thread thread_;
 };

@@ -74,25 +74,28 @@ void Unit::save_server(const fs::path& directory) const {
 LinkServer::LinkServer(const Unit& unit, Options options) {
   const fs::path directory = options.directory.empty() ? unit.directory() : options.directory;
   end_ = std::make_unique<ServerEnd>(listener(options.takes_messages), options.config);
+  options.gate.port = static_cast<std::uint16_t>(options.port);
+  auto gate = Gate::listen(options.gate);
+  EXPECT_TRUE(gate) << gate.error().message;
+  gate_ = std::move(*gate);
   grpc::ServerBuilder builder;
   end_->prepare(builder);
-  builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
-  builder.AddListeningPort(
-      fmt::format("127.0.0.1:{}", options.port),
-      options.is_secure ? server_credentials(directory, 1s) : grpc::InsecureServerCredentials(),
-      &port_);
+  gate_->prepare(builder, options.is_secure ? server_credentials(directory, 1s)
+                                            : grpc::InsecureServerCredentials());
   builder.RegisterService(&end_->service());
   server_ = builder.BuildAndStart();
   EXPECT_NE(server_, nullptr);
+  gate_->open();
 }
 
 LinkServer::~LinkServer() {
+  gate_->close();
   end_->close();
   server_->Shutdown(std::chrono::system_clock::now() + 60s);
   server_->Wait();
 }
 
-std::string LinkServer::address() const { return fmt::format("127.0.0.1:{}", port_); }
+std::string LinkServer::address() const { return fmt::format("127.0.0.1:{}", port()); }
 
 std::uint64_t LinkServer::last_connection() const {
   const std::lock_guard lock(mutex_);

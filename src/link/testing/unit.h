@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "link/agent_end.h"
+#include "link/gate.h"
 #include "link/server_end.h"
 #include "trust/certificate.h"
 
@@ -69,6 +70,7 @@ class LinkServer {
     bool takes_messages = true;
     bool is_secure = true;
     std::filesystem::path directory;  // empty: the unit's
+    GateConfig gate = {.host = "127.0.0.1"};
   };
 
   explicit LinkServer(const Unit& unit) : LinkServer(unit, Options()) {}
@@ -77,7 +79,8 @@ class LinkServer {
 
   ServerEnd& end() { return *end_; }
   const Log& log() const { return log_; }
-  int port() const { return port_; }
+  Gate& gate() { return *gate_; }
+  int port() const { return gate_->port(); }
   std::string address() const;
 
   std::uint64_t last_connection() const;
@@ -89,8 +92,8 @@ class LinkServer {
   mutable std::mutex mutex_;
   std::uint64_t last_connection_ = 0;
   std::unique_ptr<ServerEnd> end_;
+  std::unique_ptr<Gate> gate_;
   std::unique_ptr<grpc::Server> server_;
-  int port_ = 0;
 };
 
 // Logs "connected", "disconnected", "failed", "commanded 7"; keeps the reasons.

@@ -32,14 +32,18 @@ class Displacement {
   const Request& newcomer() const { return board_.requests()[newcomer_]; }
 
   bool is_displaceable(std::size_t position) const {
-    const Request& request = board_.requests()[position];
-    return board_.seat(position).choice && request.run->priority < newcomer().run->priority &&
-           !model::is_pinned(*request.item);
+    return board_.seat(position).choice.has_value() &&
+           !model::is_pinned(*board_.requests()[position].item);
   }
 
+  // In scheduling order, lower priorities come after all of the newcomer's own.
   RequestList find_displaceable() const {
+    const auto& requests = board_.requests();
+    const auto lower = std::ranges::partition_point(requests, [this](const Request& request) {
+      return request.run->priority >= newcomer().run->priority;
+    });
     RequestList displaceable;
-    for (std::size_t i = newcomer_ + 1; i < board_.requests().size(); ++i) {
+    for (auto i = static_cast<std::size_t>(lower - requests.begin()); i < requests.size(); ++i) {
       if (is_displaceable(i)) displaceable.push_back(i);
     }
     return displaceable;
@@ -90,6 +94,7 @@ class Displacement {
 RequestList displace_round(Board& board, const RequestList& refused) {
   RequestList displaced;
   for (const std::size_t request : refused) {
+    if (!board.is_wanted()) return {};
     const RequestList more = Displacement(board, request).carry_out();
     displaced.insert(displaced.end(), more.begin(), more.end());
   }

@@ -43,10 +43,12 @@ Drain drain_of(const Board& board, const Request& request) {
   const auto position = board.find_node(request.present->place.node);
   if (!position) return Drain::No;
   const NodeView& node = board.nodes()[*position];
+  if (request.present->returning && node.drain != Drain::Now) return Drain::No;
   return node.drain == Drain::No && is_evicted(node, request) ? Drain::Gently : node.drain;
 }
 
 const char* why_it_stays(const Request& request) {
+  if (request.present->returning) return "it did not come up elsewhere";
   return has_finished(request) ? "it has done its work there" : "it runs there well";
 }
 
@@ -64,6 +66,7 @@ const char* why_it_should_go(const Board& board, const Request& request) {
 RequestList keep_round(Board& board) {
   RequestList rest;
   for (std::size_t i = 0; i < board.requests().size(); ++i) {
+    if (!board.is_wanted()) return {};
     const Request& request = board.requests()[i];
     const bool may_stay = request.present != nullptr && drain_of(board, request) == Drain::No;
     if (!may_stay || !keep(board, i, why_it_stays(request))) rest.push_back(i);
@@ -74,6 +77,7 @@ RequestList keep_round(Board& board) {
 // What should leave its node or runtime, and has found no other place, stays for the time being.
 void stay_round(Board& board) {
   for (std::size_t i = 0; i < board.requests().size(); ++i) {
+    if (!board.is_wanted()) return;
     const Request& request = board.requests()[i];
     if (board.seat(i).choice || request.present == nullptr) continue;
     if (drain_of(board, request) != Drain::Gently) continue;

@@ -6,6 +6,7 @@ namespace berth::placement {
 RequestList place_round(Board& board, const RequestList& requests) {
   RequestList refused;
   for (const std::size_t request : requests) {
+    if (!board.is_wanted()) return {};
     if (board.place(request, "placed in the room that was left")) continue;
     board.refuse(request);
     refused.push_back(request);

@@ -56,6 +56,7 @@ void stay(Board& board, std::size_t position) {
 RequestList policy_pass(Board& board) {
   RequestList rest;
   for (std::size_t i = 0; i < board.requests().size(); ++i) {
+    if (!board.is_wanted()) return {};
     const Request& request = board.requests()[i];
     if (request.present != nullptr && model::is_pinned(*request.item)) {
       stay(board, i);

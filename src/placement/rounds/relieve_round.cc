@@ -100,6 +100,7 @@ class Relieving {
   RequestList with_another_place(const RequestList& movable) const {
     RequestList placeable;
     for (const std::size_t position : movable) {
+      if (!board_.is_wanted()) return {};
       if (assign({position})) placeable.push_back(position);
     }
     return placeable;
@@ -129,7 +130,7 @@ class Relieving {
 
   std::optional<Assignments> find_assignments(const RequestList& placeable, std::size_t count) {
     ReliefSearch search(movers(placeable, count), need_, view().info->capacity);
-    while (tried_ < kSetsTriedMax) {
+    while (tried_ < kSetsTriedMax && board_.is_wanted()) {
       const auto set = search.next();
       if (!set) return std::nullopt;
       ++tried_;
@@ -241,6 +242,7 @@ std::vector<std::size_t> nodes_to_relieve(const Board& board) {
 void relieve_round(Board& board) {
   board.begin_relief();
   for (const std::size_t node : nodes_to_relieve(board)) {
+    if (!board.is_wanted()) return;
     board.report(Relieving(board, node).carry_out());
   }
 }

@@ -3,11 +3,13 @@
 namespace berth::placement {
 namespace {
 
-// Cordoning and readiness are about new work only: what runs, runs on.
+// Cordoning, readiness and a disk that takes nothing are about new work only: what runs, runs on.
 std::optional<Shortfall> turns_down(const Candidate& candidate) {
+  const NodeView& node = candidate.node;
   const bool tolerated =
       candidate.request.item->tolerates.contains(model::Toleration::NodeNotReady);
-  if (!candidate.node.cordoned && (candidate.node.ready || tolerated)) return std::nullopt;
+  const bool takes_new = !node.cordoned && node.info->store_problem.empty();
+  if (takes_new && (node.ready || tolerated)) return std::nullopt;
   return Shortfall{};
 }
 

@@ -162,7 +162,11 @@ Started<void> ComponentRuntime::bring_up(const model::InstanceSpec& spec, const 
   }
   const auto identity = medium_->identify(spec, {config_.install_timeout, interrupt});
   if (!identity) return tl::unexpected(identity.error());
-  const Component wanted{.found = {spec.key, run, model::ItemType::Component, spec.item.version},
+  const Component wanted{.found = {.key = spec.key,
+                                   .run = run,
+                                   .type = model::ItemType::Component,
+                                   .version = spec.item.version,
+                                   .spec = spec},
                          .identity = *identity,
                          .revert = revert_of(spec)};
   switch (need_of(state(), wanted)) {

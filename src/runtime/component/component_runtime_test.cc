@@ -138,7 +138,7 @@ class ComponentTest : public RuntimeTest {
   }
 
   model::FoundRun found(const model::InstanceSpec& spec, std::uint32_t attempt = 0) {
-    return {spec.key, run(attempt), model::ItemType::Component, spec.item.version};
+    return {spec.key, run(attempt), model::ItemType::Component, spec.item.version, false, spec};
   }
 
   RuntimeType type_ = RuntimeType::Rootfs;

@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "codec/json_reader.h"
+#include "codec/record.h"
 #include "codec/scalar.h"
 #include "runtime/container/json.h"
 
@@ -13,7 +14,15 @@ namespace {
 
 using codec::Tree;
 
+// Of what a slot was filled with; what is larger is left out, for the record must stay small.
+constexpr std::size_t kSpecBytesMax = 256 << 10;
+
 Error damaged(std::string message) { return {Code::Damaged, std::move(message)}; }
+
+std::string encode(const std::optional<model::InstanceSpec>& spec) {
+  const std::string text = spec ? json::text(codec::encode_record(*spec)) : "";
+  return text.size() > kSpecBytesMax ? "" : text;
+}
 
 std::string encode(const model::RunId& run) {
   return json::object({{"epoch", std::to_string(run.generation.epoch)},
@@ -31,7 +40,8 @@ std::string encode(const std::optional<Component>& component) {
                        {"identity", json::text(component->identity)},
                        {"revert", json::texts(component->revert)},
                        {"run", encode(found.run)},
-                       {"ended", component->ended ? "true" : "false"}});
+                       {"ended", component->ended ? "true" : "false"},
+                       {"spec", encode(found.spec)}});
 }
 
 // A number that may be left out.
@@ -70,6 +80,9 @@ Result<Component> decode_component(const Tree& tree) {
   found.version = TRY(required_text(tree, "version"));
   found.type = model::ItemType::Component;
   found.run = TRY(decode_run(tree));
+  if (auto spec = codec::decode_record<model::InstanceSpec>(json::text_at(tree, {"spec"}))) {
+    found.spec = *std::move(spec);
+  }
   component.identity = json::text_at(tree, {"identity"});
   component.ended = json::text_at(tree, {"ended"}) == "true";
   if (const Tree* revert = json::member(tree, "revert")) {

@@ -14,6 +14,7 @@
 #include <fstream>
 #include <string_view>
 #include <thread>
+#include <utility>
 
 #include "runtime/run_directory.h"
 #include "runtime/shim/files.h"
@@ -23,6 +24,7 @@ namespace berth::runtime {
 namespace {
 
 const std::string kBase = "/sys/fs/cgroup";
+const std::string kEventsFile = "/memory.events";
 
 // What was killed is gone after milliseconds, but not at once.
 constexpr int kTriesToClear = 20;
@@ -156,6 +158,15 @@ std::vector<std::string> everywhere(const std::string& cgroup) {
   return paths;
 }
 
+// What stands still does not die.
+void thaw(const std::string& path) {
+  for (const auto& [file, value] :
+       {std::pair("/freezer.state", "THAWED"), {"/cgroup.freeze", "0"}}) {
+    const shim::Fd fd(::open((path + file).c_str(), O_WRONLY | O_CLOEXEC));
+    if (fd.is_open()) static_cast<void>(shim::write_all(fd.get(), value));
+  }
+}
+
 void kill_all_in(const std::string& path) {
   std::ifstream processes(path + "/cgroup.procs");
   pid_t pid = 0;
@@ -169,29 +180,38 @@ Result<std::vector<std::string>> make_cgroup(const std::string& cgroup,
   return is_unified() ? make_in_v2(cgroup, limits) : make_in_v1(cgroup, limits);
 }
 
-Result<void> limit_run(const std::string& agent, const model::InstanceKey& key,
+Result<void> limit_run(const std::string& tag, const model::InstanceKey& key,
                        const model::RunId& run, const ContainerLimits& limits,
                        shim::Launch& launch) {
   const std::string cgroup =
-      fmt::format("{}/{}.{}", cgroup_of_agent(agent), file_name_of(key), file_name_of(run));
+      fmt::format("{}/{}.{}", cgroup_of_agent(tag), file_name_of(key), file_name_of(run));
   launch.cgroup_files = TRY(make_cgroup(cgroup, limits));
   launch.oom_files = oom_files_of(cgroup);
   return {};
 }
 
-std::string why_no_cpu_limits(const std::string& agent) {
+std::string why_no_cpu_limits(const std::string& tag) {
   if (std::string why = why_no_cgroups(); !why.empty()) return why;
-  const std::string cgroup = cgroup_of_agent(agent) + "/probe";
+  const std::string cgroup = cgroup_of_agent(tag) + "/probe";
   const auto made = make_cgroup(cgroup, {.memory_bytes = {}, .cpu_quota_us = kPeriodUs});
   remove_cgroup(cgroup);
-  remove_cgroup(cgroup_of_agent(agent));  // if nothing runs
+  remove_cgroup(cgroup_of_agent(tag));  // if nothing runs
   return made ? "" : made.error().message;
 }
 
-std::string cgroup_of_agent(const std::string& agent) { return "/berth/" + file_name_of(agent); }
+std::string cgroup_of_agent(const std::string& tag) { return "/berth/" + file_name_of(tag); }
+
+std::string cgroup_of_node(const std::string& node) { return "/berth/" + file_name_of(node); }
+
+std::string cgroup_of(const shim::Launch& launch) {
+  if (launch.oom_files.empty()) return "";
+  const std::string& file = launch.oom_files.front();
+  if (!file.starts_with(kBase) || !file.ends_with(kEventsFile)) return "";
+  return file.substr(kBase.size(), file.size() - kBase.size() - kEventsFile.size());
+}
 
 std::vector<std::string> oom_files_of(const std::string& cgroup) {
-  return {kBase + cgroup + "/memory.events", kBase + "/memory" + cgroup + "/memory.oom_control"};
+  return {kBase + cgroup + kEventsFile, kBase + "/memory" + cgroup + "/memory.oom_control"};
 }
 
 std::optional<Consumption> consumption_of(const std::string& cgroup) {
@@ -205,8 +225,15 @@ void remove_cgroup(const std::string& cgroup) {
   for (const std::string& path : everywhere(cgroup)) ::rmdir(path.c_str());
 }
 
+void remove_cgroups_of(const std::string& tag, const std::string& node) {
+  remove_cgroup(cgroup_of_agent(tag));
+  remove_cgroup(cgroup_of_node(node));
+}
+
 void kill_cgroup(const std::string& cgroup) {
-  for (const std::string& path : everywhere(cgroup)) kill_all_in(path);
+  const std::vector<std::string> paths = everywhere(cgroup);
+  for (const std::string& path : paths) kill_all_in(path);
+  for (const std::string& path : paths) thaw(path);
 }
 
 void clear_cgroup(const std::string& cgroup) {

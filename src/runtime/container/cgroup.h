@@ -12,8 +12,12 @@
 // Control groups, of both versions: a machine has one or the other, or a mixture.
 namespace berth::runtime {
 
-// The group of all that an agent runs; each of its instances has one below.
-std::string cgroup_of_agent(const std::string& agent);
+// The group of all that an agent runs, by its tag; each of its instances has one below.
+std::string cgroup_of_agent(const std::string& tag);
+// The same of runs that an earlier release has started, which knew only the names of nodes.
+std::string cgroup_of_node(const std::string& node);
+// The group that a run is in; "" if it is in none of its own.
+std::string cgroup_of(const shim::Launch& launch);
 
 // The files in which the kernel counts the processes that it killed for this group's memory.
 std::vector<std::string> oom_files_of(const std::string& cgroup);
@@ -27,18 +31,21 @@ Result<std::vector<std::string>> make_cgroup(const std::string& cgroup,
                                              const ContainerLimits& limits);
 
 // Puts a run that no OCI runtime looks after into a group of its own.
-Result<void> limit_run(const std::string& agent, const model::InstanceKey& key,
+Result<void> limit_run(const std::string& tag, const model::InstanceKey& key,
                        const model::RunId& run, const ContainerLimits& limits,
                        shim::Launch& launch);
 
 // Why runs cannot be held to shares of the processor here; "" if they can. Makes a group and
 // removes it.
-std::string why_no_cpu_limits(const std::string& agent);
+std::string why_no_cpu_limits(const std::string& tag);
 
 // Removes a group that is empty.
 void remove_cgroup(const std::string& cgroup);
 
-void kill_cgroup(const std::string& cgroup);  // all that is in it
+// Removes the groups of an agent in which nothing runs, also those of an earlier release.
+void remove_cgroups_of(const std::string& tag, const std::string& node);
+
+void kill_cgroup(const std::string& cgroup);  // all that is in it, frozen or not
 
 // Kills all that is in the group, and removes it.
 void clear_cgroup(const std::string& cgroup);

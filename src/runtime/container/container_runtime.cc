@@ -19,6 +19,7 @@
 #include "runtime/exec_session.h"
 #include "runtime/instance_directories.h"
 #include "runtime/leftovers.h"
+#include "runtime/memory_directory.h"
 #include "runtime/network_counters.h"
 #include "runtime/platform.h"
 #include "runtime/shim/files.h"
@@ -49,30 +50,25 @@ std::string plain(std::string name) {
   return name;
 }
 
-// What is there is left alone. The program is only looked for, never run: any file that can be
-// executed will do.
+// The program is only looked for, never run: any file that can be executed will do. It is shown
+// from where it is: what is in memory may not be executed on many machines.
 Result<void> make_probe_bundle(const std::filesystem::path& bundle,
                                const std::filesystem::path& program, const std::string& cgroup) {
-  namespace fs = std::filesystem;
-  const fs::path rootfs = bundle / "rootfs";
+  const std::filesystem::path rootfs = bundle / "rootfs";
   std::error_code error;
-  if (fs::file_size(rootfs / "program", error) != fs::file_size(program, error)) {
-    fs::create_directories(rootfs, error);
-    fs::copy_file(program, rootfs / "program", fs::copy_options::overwrite_existing, error);
-  }
+  std::filesystem::create_directories(rootfs, error);
   const std::string config = to_oci_config({.rootfs = rootfs,
                                             .args = {"/program"},
                                             .user = {65534, 65534},
                                             .hostname = "probe",
-                                            .cgroup = cgroup});
-  const std::string file = bundle / "config.json";
-  if (shim::read_file(AT_FDCWD, file.c_str(), config.size() + 1) == config) return {};
-  if (!error && shim::write_file(AT_FDCWD, file.c_str(), config, shim::Durable::No)) return {};
-  return Error{Code::Unavailable,
-               fmt::format("cannot make {}: {}", bundle.string(), error.message())};
+                                            .cgroup = cgroup,
+                                            .mounts = {{program, "/program", true}}});
+  const auto write = [](const std::filesystem::path& file, std::string_view content) {
+    return shim::write_file(AT_FDCWD, file.c_str(), content, shim::Durable::No);
+  };
+  if (!error && write(rootfs / "program", "") && write(bundle / "config.json", config)) return {};
+  return Error{Code::Unavailable, fmt::format("cannot make {}", bundle.string())};
 }
-
-std::string probe_root(const std::string& container) { return "/run/berth-" + container; }
 
 std::string said_by(const std::string& program, const CommandOutcome& outcome) {
   const std::string sentence = shim::sentence_of(outcome.output);
@@ -109,11 +105,9 @@ ContainerRuntime::ContainerRuntime(MachineConfig config, const RuntimeSpec& spec
                .layout_dir = config_.image_dir,
                .owner = spec.id.value(),
                .interrupt = leaving_.fd()}),
-      supervisor_({spec, config_.state_dir, config_.shim}, listener) {}
+      supervisor_({spec, config_.state_dir, config_.shim, config_.tag}, listener) {}
 
-ContainerRuntime::~ContainerRuntime() {
-  remove_cgroup(cgroup_of_agent(config_.agent_id));
-}  // if nothing runs
+ContainerRuntime::~ContainerRuntime() { remove_cgroups_of(config_.tag, config_.agent_id); }
 
 // --- Readiness -----------------------------------------------------------------------------------
 
@@ -134,6 +128,7 @@ ProbeResult ContainerRuntime::probe_compute(Time until, Duration deadline) {
     return compute_result(why);
   }
   const std::string identity = identity_of(program) + identity_of(config_.shim);
+  if (must_try_again_.exchange(false)) trial_.reconsider();
   if (trial_.is_due(now(), identity)) {
     ProbeResult result = try_it(program, until, deadline);
     trial_.done(now(), identity, std::move(result));
@@ -152,19 +147,21 @@ std::string ContainerRuntime::why_unusable(const std::string& program) const {
   return why_no_runs(config_);
 }
 
-// Tried again and again while it fails: nothing of it may reach the disk but the bundle, once.
+// Tried again and again while it fails: nothing of it may reach the disk.
 ProbeResult ContainerRuntime::try_it(const std::string& program, Time until,
                                      Duration deadline) const {
-  const std::string& id = described_.id.value();
-  const std::string container = fmt::format("probe-{}-{}", id, ::getpid());
-  const auto bundle = make_probe_bundle(probe_bundle(), config_.shim, cgroup_of(container));
-  if (!bundle) return probe_failed(bundle.error().message);
-  const auto worked = make_and_remove(program, container, until);
-  if (worked) return {};
+  const auto memory = memory_directory(config_.tag);
+  if (!memory) return probe_failed(memory.error().message);
+  const std::filesystem::path directory = *memory / probe_container();
+  const auto bundle = make_probe_bundle(directory, config_.shim, cgroup_of(probe_container()));
+  const auto worked = bundle ? make_and_remove(program, directory, until) : bundle;
   // What was killed in the middle of its work has not cleaned up.
-  clear_cgroup(cgroup_of(container));
+  if (!worked) clear_cgroup(cgroup_of(probe_container()));
   std::error_code ignored;
-  std::filesystem::remove_all(probe_root(container), ignored);
+  std::filesystem::remove_all(directory, ignored);
+  std::filesystem::remove(*memory, ignored);  // if nothing else is there
+  if (!bundle) return probe_failed(bundle.error().message);
+  if (worked) return {};
   if (leaving_.is_raised()) return probe_failed("the agent is about to end");
   const bool is_late = worked.error().code == Code::Unavailable;
   return is_late ? probe_timed_out(deadline) : compute_result(worked.error().message);
@@ -172,9 +169,11 @@ ProbeResult ContainerRuntime::try_it(const std::string& program, Time until,
 
 // Unavailable: it was not done by then. Otherwise the message is the program's own.
 Result<void> ContainerRuntime::make_and_remove(const std::string& program,
-                                               const std::string& container, Time until) const {
+                                               const std::filesystem::path& directory,
+                                               Time until) const {
+  const std::string root = (directory / "root").string();
   const auto run = [&](std::vector<std::string> arguments) -> Result<void> {
-    arguments.insert(arguments.begin(), {program, "--root", probe_root(container)});
+    arguments.insert(arguments.begin(), {program, "--root", root});
     const CommandOutcome outcome =
         TRY(run_command(arguments, CommandLimits{.deadline = std::max(until - now(), Duration{}),
                                                  .interrupt = leaving_.fd(),
@@ -182,16 +181,10 @@ Result<void> ContainerRuntime::make_and_remove(const std::string& program,
     if (outcome.code == 0) return {};
     return invalid_input(said_by(program, outcome));
   };
-  TRY(run({"create", "--bundle", probe_bundle().string(), container}));
+  const std::string container = probe_container();
+  TRY(run({"create", "--bundle", directory.string(), container}));
   kill_cgroup(cgroup_of(container));  // of one that lives, the program would wait for the end
-  TRY(run({"delete", "--force", container}));
-  std::error_code ignored;
-  std::filesystem::remove_all(probe_root(container), ignored);
-  return {};
-}
-
-std::filesystem::path ContainerRuntime::probe_bundle() const {
-  return config_.state_dir / ("probe-" + described_.id.value());
+  return run({"delete", "--force", container});
 }
 
 // --- Runs ----------------------------------------------------------------------------------------
@@ -236,8 +229,13 @@ Started<void> ContainerRuntime::prepare(const model::InstanceSpec& spec) {
 }
 
 Started<void> ContainerRuntime::start(const model::InstanceSpec& spec, const model::RunId& run) {
+  reconsider();  // somebody counts on it
   auto started = supervisor_.start(
-      {spec.key, run, spec.item.type, spec.item.version},
+      {.key = spec.key,
+       .run = run,
+       .type = spec.item.type,
+       .version = spec.item.version,
+       .spec = spec},
       [&](const RunDirectory& directory) { return make_launch(spec, run, directory); });
   if (!started && config_.networks != nullptr) config_.networks->release(spec.key, run);
   return started;
@@ -376,7 +374,7 @@ std::map<model::InstanceKey, Consumption> ContainerRuntime::measure() {
   std::map<model::InstanceKey, Consumption> measured;
   for (const LiveRun& run : supervisor_.live()) {
     const model::FoundRun& found = run.record.found;
-    const auto used = consumption_of(cgroup_of(container_name(found.key, found.run)));
+    const auto used = consumption_of(cgroup_of(run.record));
     if (!used) continue;
     Consumption& sum = measured[found.key];
     sum.cpu_time += used->cpu_time;
@@ -418,7 +416,18 @@ std::string ContainerRuntime::container_name(const model::InstanceKey& key,
 }
 
 std::string ContainerRuntime::cgroup_of(const std::string& container) const {
-  return cgroup_of_agent(config_.agent_id) + "/" + container;
+  return cgroup_of_agent(config_.tag) + "/" + container;
+}
+
+// What an earlier release has started stays where it is.
+std::string ContainerRuntime::cgroup_of(const RunRecord& record) const {
+  const std::string group =
+      record.tag.empty() ? cgroup_of_node(config_.agent_id) : cgroup_of_agent(record.tag);
+  return group + "/" + container_name(record.found.key, record.found.run);
+}
+
+std::string ContainerRuntime::probe_container() const {
+  return fmt::format("probe-{}-{}", described_.id.value(), ::getpid());
 }
 
 }  // namespace berth::runtime

@@ -27,6 +27,7 @@ class ContainerRuntime final : public Runtime {
   // programs that are needed changes; what can be seen without starting anything is looked at each
   // time.
   ProbeResult probe(Duration deadline) override;
+  void reconsider() override { must_try_again_ = true; }
   void leave() override { leaving_.raise(); }
   // The first one also ends the containers that belong to no run.
   Result<std::vector<model::FoundRun>> list() override;
@@ -55,13 +56,14 @@ class ContainerRuntime final : public Runtime {
   std::string state_of(const model::InstanceKey& key);
   ProbeResult probe_compute(Time until, Duration deadline);
   ProbeResult try_it(const std::string& program, Time until, Duration deadline) const;
-  Result<void> make_and_remove(const std::string& program, const std::string& container,
+  Result<void> make_and_remove(const std::string& program, const std::filesystem::path& directory,
                                Time until) const;
   std::string why_unusable(const std::string& program) const;
-  std::filesystem::path probe_bundle() const;
 
   std::string container_name(const model::InstanceKey& key, const model::RunId& run) const;
   std::string cgroup_of(const std::string& container) const;
+  std::string cgroup_of(const RunRecord& record) const;
+  std::string probe_container() const;
 
   const MachineConfig config_;
   const model::Runtime described_;
@@ -70,6 +72,7 @@ class ContainerRuntime final : public Runtime {
   ImageCache images_;
   std::mutex probe_mutex_;
   Trial trial_;
+  std::atomic<bool> must_try_again_ = false;
   std::atomic<std::uint64_t> next_exec_ = 0;
   std::atomic<bool> has_removed_strays_ = false;
   Supervisor supervisor_;

@@ -6,9 +6,12 @@
 
 #include <algorithm>
 #include <fstream>
+#include <future>
 #include <iterator>
 #include <thread>
+#include <utility>
 
+#include "runtime/clock.h"
 #include "runtime/command.h"
 #include "runtime/conformance.h"
 #include "runtime/container/bundle.h"
@@ -215,13 +218,32 @@ TEST_F(ContainerRuntimeTest, LayoutsMayBeNamedFromWhereImagesAre) {
   EXPECT_EQ(wait_for_exit(spec), 11);
 }
 
+TEST_F(ContainerRuntimeTest, WhatAnEarlierReleaseHasStartedIsMeasuredWhereItIs) {
+  const std::string tag = std::exchange(config_.tag, config_.agent_id);  // its groups had that name
+  open(model::RuntimeType::Runc);
+  const auto spec = script("exec sleep 1000");
+  start(spec);
+  const RunDirectory directory(run_directory(spec));
+  RunRecord record = directory.record().value();
+  record.tag.clear();
+  ASSERT_TRUE(directory.write("run", encode(record)));
+  config_.tag = tag;
+  open(model::RuntimeType::Runc);
+  EXPECT_EQ(list().size(), 1U);
+  EXPECT_TRUE(cpu_time(spec));
+  runtime().stop(spec.key, run(0), 0s);
+  wait_for_exit(spec);
+  close();
+  EXPECT_FALSE(consumption_of("/berth/" + config_.agent_id)) << "it is tidied";
+}
+
 TEST_F(ContainerRuntimeTest, LeavesNoCgroupBehind) {
   const auto spec = script("exit 0");
   start(spec);
   wait_for_exit(spec);
-  EXPECT_FALSE(consumption_of("/berth/" + config_.agent_id + "/item+subject+0.1-7-0"));
+  EXPECT_FALSE(consumption_of("/berth/" + config_.tag + "/item+subject+0.1-7-0"));
   close();
-  EXPECT_FALSE(consumption_of("/berth/" + config_.agent_id));
+  EXPECT_FALSE(consumption_of("/berth/" + config_.tag));
 }
 
 TEST_F(ContainerRuntimeTest, ARuntimeThatCannotMakeContainersIsNotReadyAndSaysWhy) {
@@ -284,6 +306,22 @@ TEST_F(ReplacedProgram, AStartWhoseShimIsKilledLeavesNoContainer) {
   EXPECT_EQ(started.error().message, "the supervisor did not answer");
   EXPECT_TRUE(containers().empty());
   EXPECT_TRUE(list().empty());
+}
+
+TEST_F(ReplacedProgram, AStartThatHangsSaysWhatItWaitsForAndIsEndedByAStop) {
+  const std::string runc = find_program("runc") + " \"$@\"";
+  put("case \"$*\" in *\" create \"*) exec sleep 1000;; esac\nexec " + runc);
+  const auto spec = script("exec sleep 1000");
+  auto starting = std::async(std::launch::async, [&] { return runtime().start(spec, run(0)); });
+  const auto remark = ends().wait_for_remark("StartSlow");
+  ASSERT_TRUE(remark);
+  EXPECT_EQ(remark->message, "runc create has not answered for 2s");
+  const Time before = now();
+  runtime().stop(spec.key, run(0), 1h);
+  EXPECT_TRUE(ends().wait_for(spec.key, run(0)));
+  EXPECT_FALSE(starting.get());
+  EXPECT_LT(now() - before, 30s) << "not as long as the program would have been waited for";
+  EXPECT_TRUE(containers().empty());
 }
 
 TEST_F(ReplacedProgram, AContainerThatBelongsToNoRunIsTakenAwayByTheNextLifeOfTheAgent) {
@@ -442,14 +480,29 @@ std::string bytes_written_to_disks() {
   return "";
 }
 
+// A program that keeps much below its root before it gives up.
 TEST_F(ReplacedProgram, AProbeThatFailsAgainAndAgainWritesNothing) {
-  put("echo out of order >&2; exit 1");
+  put("mkdir -p $2; head -c 300000 /dev/zero > $2/state; echo out of order >&2; exit 1");
   EXPECT_EQ(runtime().probe(kPatience).message, "out of order");
   const std::string written = bytes_written_to_disks();
   for (int i = 0; i < 5; ++i) {
+    runtime().reconsider();
     EXPECT_EQ(runtime().probe(kPatience).message, "out of order");
   }
   EXPECT_EQ(bytes_written_to_disks(), written);
+  for (const auto& entry : std::filesystem::directory_iterator(config_.state_dir)) {
+    EXPECT_FALSE(entry.path().filename().string().starts_with("probe")) << entry.path();
+  }
+}
+
+TEST_F(ReplacedProgram, OneThatFailsIsLeftAloneUntilSomebodyCountsOnIt) {
+  put(note_call() + "echo out of order >&2; exit 1");
+  for (int i = 0; i < 5; ++i) EXPECT_EQ(runtime().probe(kPatience).message, "out of order");
+  EXPECT_EQ(calls(), 1U);
+  EXPECT_FALSE(runtime().start(script("exit 0"), run(0)));
+  const std::size_t tried = calls();
+  EXPECT_EQ(runtime().probe(kPatience).message, "out of order");
+  EXPECT_EQ(calls(), tried + 1);
 }
 
 TEST(Bundle, AQuotaInDmipsIsAShareOfTheCores) {

@@ -47,17 +47,24 @@ ProcessRuntime::ProcessRuntime(MachineConfig config, model::RuntimeId id, RunLis
                  .platform = platform_of_machine(),
                  .ready = model::Readiness::Unknown,
                  .message = "not probed yet"},
-      supervisor_({{described_.id, model::RuntimeType::Process}, config_.state_dir, config_.shim},
+      supervisor_({{described_.id, model::RuntimeType::Process},
+                   config_.state_dir,
+                   config_.shim,
+                   config_.tag},
                   listener) {}
 
 ProcessRuntime::~ProcessRuntime() {
-  if (config_.has_cpu_limits) remove_cgroup(cgroup_of_agent(config_.agent_id));  // if nothing runs
+  if (config_.has_cpu_limits) remove_cgroups_of(config_.tag, config_.agent_id);
 }
 
 ProbeResult ProcessRuntime::probe(Duration) { return compute_result(why_no_runs(config_)); }
 
 Started<void> ProcessRuntime::start(const model::InstanceSpec& spec, const model::RunId& run) {
-  return supervisor_.start({spec.key, run, spec.item.type, spec.item.version},
+  return supervisor_.start({.key = spec.key,
+                            .run = run,
+                            .type = spec.item.type,
+                            .version = spec.item.version,
+                            .spec = spec},
                            [&](const RunDirectory&) { return prepare(spec, run); });
 }
 
@@ -73,8 +80,7 @@ Started<shim::Launch> ProcessRuntime::prepare(const model::InstanceSpec& spec,
   variables.try_emplace("PATH", kUsualPath);
   variables["BERTH_STORAGE"] = directories->storage.string();
   variables["BERTH_STATE"] = directories->state.string();
-  variables[kRunVariable] = fmt::format("{}/{}/{}", file_name_of(config_.agent_id),
-                                        file_name_of(spec.key), file_name_of(run));
+  variables[kRunVariable] = mark_of(config_.tag, spec.key, run);
   shim::Launch launch{.argv = image->argv,
                       .env = to_environment(variables),
                       .directory = directories->storage.string(),
@@ -97,7 +103,7 @@ Started<void> ProcessRuntime::limit_cpu(const model::InstanceSpec& spec, const m
   ContainerLimits limits = limits_of(spec.item, config_.dmips_per_core);
   limits.memory_bytes.reset();
   if (!config_.has_cpu_limits || !limits.cpu_quota_us) return {};
-  const auto limited = limit_run(config_.agent_id, spec.key, run, limits, launch);
+  const auto limited = limit_run(config_.tag, spec.key, run, limits, launch);
   if (limited) return {};
   return tl::unexpected(model::Problem{
       "LimitsFailed", limited.error().message + " (skipResourceLimits does without)"});

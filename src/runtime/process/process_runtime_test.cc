@@ -89,7 +89,7 @@ TEST_F(ProcessRuntimeTest, LimitsItsMemoryAndCoreDumps) {
 }
 
 TEST_F(ProcessRuntimeTest, IsHeldToItsShareOfTheProcessorWhereThatCanBe) {
-  const std::string why_not = why_no_cpu_limits(config_.agent_id);
+  const std::string why_not = why_no_cpu_limits(config_.tag);
   if (!why_not.empty()) GTEST_SKIP() << why_not;
   close();
   config_.has_cpu_limits = true;

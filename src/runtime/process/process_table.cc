@@ -7,6 +7,7 @@
 
 #include <array>
 #include <charconv>
+#include <cstdlib>
 #include <memory>
 #include <string>
 
@@ -52,6 +53,12 @@ std::map<pid_t, pid_t> parents_of(const std::vector<ProcessFigures>& processes) 
   return parents;
 }
 
+std::optional<ProcessFigures> read_stat(const std::string& pid) {
+  const std::string path = fmt::format("/proc/{}/stat", pid);
+  const auto text = shim::read_file(AT_FDCWD, path.c_str(), 4096);
+  return text ? parse_stat(*text) : std::nullopt;
+}
+
 }  // namespace
 
 std::optional<ProcessFigures> parse_stat(std::string_view text) {
@@ -75,6 +82,7 @@ std::optional<ProcessFigures> parse_stat(std::string_view text) {
       !parse(fields[kResidentPages], pages)) {
     return std::nullopt;
   }
+  figures.state = fields[0].empty() ? '?' : fields[0].front();
   figures.own_time = from_ticks(user + system);
   figures.children_time = from_ticks(children_user + children_system);
   figures.resident = Bytes(pages * ::sysconf(_SC_PAGESIZE));
@@ -87,12 +95,22 @@ std::vector<ProcessFigures> read_processes() {
   if (!proc) return processes;
   while (const dirent* entry = ::readdir(proc.get())) {
     if (entry->d_name[0] < '0' || entry->d_name[0] > '9') continue;
-    const std::string path = fmt::format("/proc/{}/stat", entry->d_name);
-    const auto text = shim::read_file(AT_FDCWD, path.c_str(), 4096);
-    const auto figures = text ? parse_stat(*text) : std::nullopt;
-    if (figures) processes.push_back(*figures);
+    if (const auto figures = read_stat(entry->d_name)) processes.push_back(*figures);
   }
   return processes;
+}
+
+std::optional<ProcessFigures> read_process(pid_t pid) { return read_stat(std::to_string(pid)); }
+
+// "ShdPnd:" and a mask in hex, in which the first signal is the lowest bit.
+bool has_pending(pid_t pid, int signal) {
+  constexpr std::string_view kMask = "\nShdPnd:\t";
+  const std::string path = fmt::format("/proc/{}/status", pid);
+  const auto text = shim::read_file(AT_FDCWD, path.c_str(), 16 << 10);
+  const std::size_t at = text ? text->find(kMask) : std::string::npos;
+  if (at == std::string::npos) return false;
+  const char* digits = text->c_str() + at + kMask.size();
+  return (std::strtoull(digits, nullptr, 16) >> (signal - 1) & 1) != 0;
 }
 
 std::vector<pid_t> processes_below(pid_t root, const std::vector<ProcessFigures>& processes) {

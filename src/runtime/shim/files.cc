@@ -21,6 +21,8 @@ void Fd::reset() {
   if (fd_ >= 0) ::close(std::exchange(fd_, -1));
 }
 
+bool lacks_descriptors() { return errno == EMFILE || errno == ENFILE || errno == ENOMEM; }
+
 std::optional<Pipe> make_pipe() {
   int ends[2];
   if (::pipe2(ends, O_CLOEXEC) != 0) return std::nullopt;
@@ -74,7 +76,7 @@ bool write_file(int directory, const char* name, std::string_view content, Durab
 
 bool is_locked(int directory, const char* name) {
   const Fd file(::openat(directory, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
-  if (!file.is_open()) return false;
+  if (!file.is_open()) return lacks_descriptors();
   return ::flock(file.get(), LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
 }
 

@@ -33,6 +33,9 @@ struct Pipe {
 };
 std::optional<Pipe> make_pipe();  // close-on-exec
 
+// Whether what has just failed did so because too much is open already.
+bool lacks_descriptors();
+
 // All bytes of a small file; a larger one than `limit` is an error (EFBIG).
 std::optional<std::string> read_file(int directory, const char* name, std::size_t limit);
 
@@ -43,7 +46,8 @@ bool write_file(int directory, const char* name, std::string_view content, Durab
 
 bool write_all(int fd, std::string_view bytes);
 
-// Whether somebody holds the lock on this file. No: nobody does, or there is no such file.
+// Whether somebody holds the lock on this file. No: nobody does, or there is no such file. Who has
+// no descriptor left to look cannot know, and is told yes.
 bool is_locked(int directory, const char* name);
 
 }  // namespace berth::runtime::shim

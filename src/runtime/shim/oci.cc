@@ -72,6 +72,10 @@ OciOutcome run(const Launch& launch, std::vector<std::string> arguments,
   return outcome;
 }
 
+int within_a_minute(std::int64_t ms) {
+  return static_cast<int>(std::clamp<std::int64_t>(ms, 0, kCommandMs));
+}
+
 }  // namespace
 
 // time="..." level=error msg="a \"quoted\" text", or the text alone.
@@ -101,12 +105,11 @@ OciOutcome oci_create(const Launch& launch, const char* pid_file, int output, in
 OciOutcome oci_start(const Launch& launch) { return run(launch, {"start", launch.container}); }
 
 OciOutcome oci_resume(const Launch& launch, std::int64_t at_most_ms) {
-  const auto bound = std::clamp<std::int64_t>(at_most_ms, 0, kCommandMs);
-  return run(launch, {"resume", launch.container}, static_cast<int>(bound));
+  return run(launch, {"resume", launch.container}, within_a_minute(at_most_ms));
 }
 
-OciOutcome oci_delete(const Launch& launch) {
-  return run(launch, {"delete", "--force", launch.container});
+OciOutcome oci_delete(const Launch& launch, std::int64_t at_most_ms) {
+  return run(launch, {"delete", "--force", launch.container}, within_a_minute(at_most_ms));
 }
 
 bool ran_out_of_memory(const Launch& launch) {

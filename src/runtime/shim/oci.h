@@ -23,7 +23,8 @@ std::string sentence_of(std::string_view output);
 OciOutcome oci_create(const Launch& launch, const char* pid_file, int output, int error);
 OciOutcome oci_start(const Launch& launch);
 OciOutcome oci_resume(const Launch& launch, std::int64_t at_most_ms);
-OciOutcome oci_delete(const Launch& launch);  // kills what runs; well if there is no such container
+// Kills what runs; well if there is no such container.
+OciOutcome oci_delete(const Launch& launch, std::int64_t at_most_ms = 60'000);
 
 // Whether the kernel killed a process of the container for its memory.
 bool ran_out_of_memory(const Launch& launch);

@@ -1,11 +1,14 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <stdlib.h>
+#include <sys/wait.h>
 
 #include <filesystem>
 #include <fstream>
 
 #include "runtime/logs.h"
+#include "runtime/shim/children.h"
+#include "runtime/shim/files.h"
 #include "runtime/shim/launch.h"
 #include "runtime/shim/log_writer.h"
 #include "runtime/shim/oci.h"
@@ -77,6 +80,19 @@ TEST(Spawn, SaysWhatFailed) {
   EXPECT_THAT(spawn({.argv = {"/no/such"}}).error, HasSubstr("/no/such: No such file"));
   EXPECT_THAT(spawn({.argv = {"/bin/true"}, .directory = "/no/dir"}).error, HasSubstr("/no/dir"));
   EXPECT_FALSE(spawn({}).is_running());
+}
+
+TEST(Spawn, GivesTheUsualLimitOfDescriptorsBack) {
+  give_children_open_files(77);
+  auto output = make_pipe();
+  const Spawned child = spawn({.argv = {"/bin/sh", "-c", "ulimit -n"},
+                               .env = own_environment(),
+                               .output = output->write.get()});
+  give_children_open_files(0);
+  ASSERT_TRUE(child.is_running()) << child.error;
+  output->write.reset();
+  EXPECT_EQ(read_what_is_there(output->read.get()), "77\n");
+  ::waitpid(child.pid, nullptr, 0);
 }
 
 class LogsTest : public testing::Test {

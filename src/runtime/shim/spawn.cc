@@ -21,6 +21,8 @@
 namespace berth::runtime::shim {
 namespace {
 
+std::uint64_t open_files_of_children = 0;  // 0: as it is
+
 // What the child was doing when it failed; its index goes through the pipe.
 enum class Step : int {
   Descriptors,
@@ -73,9 +75,21 @@ bool set_limit(__rlimit_resource_t which, std::uint64_t value) {
   return ::setrlimit(which, &limit) == 0;
 }
 
+bool set_soft_limit(__rlimit_resource_t which, std::uint64_t value) {
+  rlimit limit{};
+  if (::getrlimit(which, &limit) != 0) return false;
+  limit.rlim_cur = limit.rlim_max < value ? limit.rlim_max : value;
+  return ::setrlimit(which, &limit) == 0;
+}
+
+bool set_open_files(const SpawnRequest& request) {
+  if (request.open_files > 0) return set_limit(RLIMIT_NOFILE, request.open_files);
+  return open_files_of_children == 0 || set_soft_limit(RLIMIT_NOFILE, open_files_of_children);
+}
+
 bool set_limits(const SpawnRequest& request) {
   if (!set_limit(RLIMIT_CORE, 0)) return false;
-  if (request.open_files > 0 && !set_limit(RLIMIT_NOFILE, request.open_files)) return false;
+  if (!set_open_files(request)) return false;
   return request.data_bytes == 0 || set_limit(RLIMIT_DATA, request.data_bytes);
 }
 
@@ -200,6 +214,8 @@ Spawned spawn(const SpawnRequest& request) {
   }
   return {.error = explain(failure, request)};
 }
+
+void give_children_open_files(std::uint64_t count) { open_files_of_children = count; }
 
 std::vector<std::string> own_environment() {
   std::vector<std::string> entries;

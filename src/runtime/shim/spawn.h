@@ -38,6 +38,10 @@ struct Spawned {
 // Returns when the program has taken over, or could not be started. Safe with other threads.
 Spawned spawn(const SpawnRequest& request);
 
+// So many open files are a child's soft limit, unless it is told otherwise: for a process that has
+// raised its own. Before there are other threads.
+void give_children_open_files(std::uint64_t count);
+
 // The present process's environment.
 std::vector<std::string> own_environment();
 

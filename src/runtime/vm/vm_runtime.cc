@@ -12,6 +12,7 @@
 #include "runtime/container/cgroup.h"
 #include "runtime/instance_directories.h"
 #include "runtime/leftovers.h"
+#include "runtime/memory_directory.h"
 #include "runtime/network_counters.h"
 #include "runtime/platform.h"
 #include "runtime/run_consumption.h"
@@ -75,11 +76,9 @@ VmRuntime::VmRuntime(MachineConfig config, const RuntimeSpec& spec, RunListener&
                  .ready = model::Readiness::Unknown,
                  .message = "not probed yet"},
       program_(spec.program.empty() ? kEmulator : spec.program),
-      supervisor_({spec, config_.state_dir, config_.shim}, listener) {}
+      supervisor_({spec, config_.state_dir, config_.shim, config_.tag}, listener) {}
 
-VmRuntime::~VmRuntime() {
-  remove_cgroup(cgroup_of_agent(config_.agent_id));  // if nothing runs
-}
+VmRuntime::~VmRuntime() { remove_cgroups_of(config_.tag, config_.agent_id); }
 
 // --- Readiness -----------------------------------------------------------------------------------
 
@@ -103,13 +102,19 @@ ProbeResult VmRuntime::probe_compute() {
     return compute_result(program_ + " is not installed (package qemu-system-x86)");
   }
   const std::string identity = identity_of(program) + why_no_kvm();
+  if (must_try_again_.exchange(false)) trial_.reconsider();
   if (trial_.is_due(now(), identity)) trial_.done(now(), identity, try_it(program));
   return trial_.result();
 }
 
 ProbeResult VmRuntime::try_it(const std::string& program) {
-  const auto found =
-      try_emulator(program, config_.state_dir / fmt::format("probe-{}", described_.id.value()));
+  const auto directory = memory_directory(config_.tag);
+  if (!directory) return probe_failed(directory.error().message);
+  const auto guest = *directory / fmt::format("probe-{}", described_.id.value());
+  const auto found = try_emulator(program, guest);
+  std::error_code ignored;
+  std::filesystem::remove(guest, ignored);
+  std::filesystem::remove(*directory, ignored);  // if nothing else is there
   if (!found) return compute_result(found.error().message);
   const std::lock_guard lock(mutex_);
   emulator_ = *found;
@@ -123,8 +128,13 @@ ProbeResult VmRuntime::try_it(const std::string& program) {
 // --- Runs ----------------------------------------------------------------------------------------
 
 Started<void> VmRuntime::start(const model::InstanceSpec& spec, const model::RunId& run) {
+  reconsider();  // somebody counts on it
   auto started = supervisor_.start(
-      {spec.key, run, spec.item.type, spec.item.version},
+      {.key = spec.key,
+       .run = run,
+       .type = spec.item.type,
+       .version = spec.item.version,
+       .spec = spec},
       [&](const RunDirectory& directory) { return prepare(spec, run, directory); });
   if (!started && config_.networks != nullptr) config_.networks->release(spec.key, run);
   return started;
@@ -152,8 +162,7 @@ Started<shim::Launch> VmRuntime::prepare(const model::InstanceSpec& spec, const 
                   .ram_mib = ram_mib_of(spec.item),
                   .processors = processors_of(spec.item, config_.dmips_per_core),
                   .user = user_of(spec)};
-  const std::string mark = fmt::format("{}={}/{}/{}", kRunVariable, file_name_of(config_.agent_id),
-                                       file_name_of(spec.key), file_name_of(run));
+  const std::string mark = fmt::format("{}={}", kRunVariable, mark_of(config_.tag, spec.key, run));
   shim::Launch launch{.argv = {emulated_by.program},
                       .env = {std::string("PATH=") + kUsualPath, mark},
                       .is_machine = true,
@@ -267,7 +276,7 @@ Started<void> VmRuntime::limit(const model::InstanceSpec& spec, const model::Run
   ContainerLimits limits = limits_of(spec.item, config_.dmips_per_core);
   if (!is_root() || !(limits.cpu_quota_us || limits.memory_bytes)) return {};
   if (limits.memory_bytes) *limits.memory_bytes += kOverheadBytes;
-  const auto limited = limit_run(config_.agent_id, spec.key, run, limits, launch);
+  const auto limited = limit_run(config_.tag, spec.key, run, limits, launch);
   if (limited) return {};
   return problem("LimitsFailed", limited.error().message + " (skipResourceLimits does without)");
 }
@@ -281,14 +290,24 @@ void VmRuntime::forget(const model::InstanceKey& key, const model::RunId& run) {
   if (config_.networks != nullptr) config_.networks->release(key, run);
 }
 
-Result<void> VmRuntime::pause(const model::InstanceKey& key) { return order(key, "stop"); }
-
-Result<void> VmRuntime::resume(const model::InstanceKey& key) { return order(key, "cont"); }
-
-Result<void> VmRuntime::order(const model::InstanceKey& key, const std::string& command) {
+// The mark tells a next life of the agent.
+Result<void> VmRuntime::pause(const model::InstanceKey& key) {
   const auto run = supervisor_.find(key);
   if (!run) return not_running(key);
-  Qmp emulator = TRY(Qmp::open(run->directory.path()));
+  TRY(run->directory.write(shim::kPausedFile, ""));
+  return order(*run, "stop");
+}
+
+Result<void> VmRuntime::resume(const model::InstanceKey& key) {
+  const auto run = supervisor_.find(key);
+  if (!run) return not_running(key);
+  TRY(order(*run, "cont"));
+  run->directory.erase(shim::kPausedFile);
+  return {};
+}
+
+Result<void> VmRuntime::order(const LiveRun& run, const std::string& command) {
+  Qmp emulator = TRY(Qmp::open(run.directory.path()));
   TRY(emulator.order(command));
   return {};
 }

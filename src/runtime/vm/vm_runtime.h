@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <map>
 #include <mutex>
 #include <string>
@@ -26,6 +27,7 @@ class VmRuntime final : public Runtime {
   // until it has. Once it has worked it is believed until the program or KVM changes. A runtime
   // that is ready and slow says so in its message.
   ProbeResult probe(Duration deadline) override;
+  void reconsider() override { must_try_again_ = true; }
   Result<std::vector<model::FoundRun>> list() override { return supervisor_.list(); }
   tl::expected<void, model::Problem> start(const model::InstanceSpec& spec,
                                            const model::RunId& run) override;
@@ -61,7 +63,7 @@ class VmRuntime final : public Runtime {
                      Machine& machine) const;
   Started<void> limit(const model::InstanceSpec& spec, const model::RunId& run,
                       shim::Launch& launch) const;
-  Result<void> order(const model::InstanceKey& key, const std::string& command);
+  static Result<void> order(const LiveRun& run, const std::string& command);
   ProbeResult probe_compute();
   ProbeResult try_it(const std::string& program);
 
@@ -72,6 +74,7 @@ class VmRuntime final : public Runtime {
   mutable std::mutex mutex_;
   std::mutex probe_mutex_;
   Trial trial_;
+  std::atomic<bool> must_try_again_ = false;
   Emulator emulator_;                            // that has worked
   std::map<std::string, std::string> verified_;  // the digests of files, by their identities
   Supervisor supervisor_;

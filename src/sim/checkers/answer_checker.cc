@@ -33,7 +33,8 @@ class AnswerChecker : public Checker {
   }
 
   void replying(const control::Reply& reply) override {
-    if (std::holds_alternative<control::Finished>(reply.answer)) {
+    if (const auto* finished = std::get_if<control::Finished>(&reply.answer)) {
+      look_at(reply.call, *finished);
       if (accepted_.erase(reply.call) == 0) violate(reply.call, "finished before it was accepted");
       return;
     }
@@ -78,7 +79,17 @@ class AnswerChecker : public Checker {
                     kPatience + turns * (config.run_timeout + config.usage_window)};
   }
 
-  void violate(control::CallId call, const char* what) {
+  // It is over in time only if there is nothing left to wait for.
+  void look_at(control::CallId call, const control::Finished& finished) {
+    if (finished.timed_out || finished.superseded_by) return;
+    for (const model::InstanceStatus& status : finished.statuses) {
+      const bool has_failed = status.state == model::InstanceState::Failed;
+      if (!status.place || status.proven || status.away || has_failed) continue;
+      violate(call, "finished, but " + model::to_string(status.key) + " is not proven");
+    }
+  }
+
+  void violate(control::CallId call, const std::string& what) {
     violate_("answer", fmt::format("call {}: {}", call, what));
   }
 

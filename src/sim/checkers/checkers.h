@@ -30,13 +30,16 @@ CheckerPtr convergence_checker(const World& world, Violate violate);
 CheckerPtr waiting_checker(const World& world, Violate violate);
 // No run that is healthy and still wanted is stopped.
 CheckerPtr needless_stop_checker(const World& world, Violate violate);
-// Every call is answered, and an accepted apply is finished in time.
+// Every call is answered, and an accepted apply is finished in time, with everything proven.
 CheckerPtr answer_checker(const World& world, Violate violate);
 // What was kept of a state goes with its instance.
 CheckerPtr state_checker(const World& world, Violate violate);
 // Nothing is placed on a runtime that is not Ready, or on a node that is not; conditions change no
 // more often than what they tell of, and at rest they tell the truth.
 CheckerPtr readiness_checker(const World& world, Violate violate);
+
+// A control plane that has lost its store orders nothing.
+CheckerPtr hold_checker(const World& world, Violate violate);
 
 std::vector<CheckerPtr> all_checkers(const World& world, const Violate& violate);
 

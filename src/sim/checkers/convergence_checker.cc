@@ -149,6 +149,25 @@ class Comparison {
       complain("{} is shown elsewhere or in another version", name);
     }
     running_.insert({record.key, record.place->node});
+    compare_state(record);
+  }
+
+  // What an instance has written is kept, and not only said: what was not heard while its copy was
+  // on trial is said again seconds later.
+  void compare_state(const model::InstanceRecord& record) {
+    const model::NodeId& node = record.place->node;
+    const auto host = world_.agents().find(node);
+    // What a clone has said last in its place is what is kept.
+    if (host == world_.agents().end() || world_.was_cloned(node)) return;
+    const Machine& machine = host->second->machine();
+    if (machine.is_counting() || machine.info().partitions.unit_wide) return;
+    const auto kept = durable_.states.find(record.key);
+    const std::uint64_t counted = machine.counted(record.key);
+    const std::uint64_t known = kept == durable_.states.end() ? 0 : count_in(kept->second.state);
+    if (counted > known) {
+      complain("{} has counted {} on {}, and {} is kept", to_string(record.key), counted,
+               node.value(), known);
+    }
   }
 
   static bool has_ended(model::RestartMode mode, const model::InstanceStatus& status) {
@@ -173,6 +192,14 @@ class Comparison {
     return observed != world_.controller()->nodes().end() && observed->second.reachable();
   }
 
+  // What was asked for so from the start is tried again and again, and never comes up.
+  bool is_a_vain_try(const InstanceKey& key, const model::NodeId& node, const Run& run) const {
+    const auto record = durable_.instances.find(key);
+    return record != durable_.instances.end() && is_broken(run.spec.item) &&
+           run.state == Run::State::Starting && record->second.place &&
+           record->second.place->node == node && run.spec.item.version == record->second.version;
+  }
+
   void compare_nodes() {
     std::set<std::pair<InstanceKey, model::NodeId>> found;
     for (const auto& [node, host] : world_.agents()) {
@@ -181,8 +208,17 @@ class Comparison {
       } else if (!is_reachable(node)) {
         complain("{} is not reachable", node.value());
       }
+      for (const auto& [key, digest] : host->unheard()) {
+        complain("nobody has heard of the state of {} on {}", to_string(key), node.value());
+      }
       for (const auto& [key, run] : host->machine().runs()) {
-        if (run.preinstalled) continue;
+        if (run.preinstalled) {
+          // A runtime that hung may tell what it runs a minute later.
+          if (!durable_.instances.contains(key.first))
+            complain("{} is preinstalled on {}, and not known", to_string(key.first), node.value());
+          continue;
+        }
+        if (is_a_vain_try(key.first, node, run)) continue;
         if (run.sick && run.spec.item.health && !run.paused)
           complain("{} is sick", to_string(key.first));
         const bool counts = run.state == Run::State::Running &&
@@ -215,6 +251,11 @@ class Comparison {
         const bool changes =
             load.state == control::LoadState::Above || load.state == control::LoadState::Below;
         if (changes) complain("{} is {} its threshold", id.value(), to_string(load.state));
+      }
+      const auto& rules = node.load.thresholds;
+      const bool is_watched = rules && (rules->cpu || rules->ram);
+      if (is_watched && node.reachable() && !node.usage) {
+        complain("{} was not measured yet", id.value());
       }
       if (node.load.is_overloaded() && !node.load.attempt) {
         complain("{} is overloaded, and nothing was attempted", id.value());
@@ -250,7 +291,7 @@ class ConvergenceChecker : public Checker {
   void acting(const model::NodeId& node, const agent::Action& action) override {
     const auto* start = std::get_if<agent::Start>(&action);
     const bool changes_runs = (start != nullptr && !is_broken(start->spec.item)) ||
-                              std::holds_alternative<agent::Stop>(action) ||
+                              stops_what_works(node, action) ||
                               std::holds_alternative<agent::SetPausing>(action);
     if (at_rest_ && changes_runs) violate(node.value() + " starts, stops or pauses at rest");
   }
@@ -259,6 +300,15 @@ class ConvergenceChecker : public Checker {
   }
 
  private:
+  // What never comes up is stopped, too, when its start is not answered in time.
+  bool stops_what_works(const model::NodeId& node, const agent::Action& action) const {
+    const auto* stop = std::get_if<agent::Stop>(&action);
+    if (stop == nullptr) return false;
+    const Machine::Runs& runs = world_.agents().at(node)->machine().runs();
+    const auto run = runs.find({stop->key, stop->run});
+    return run == runs.end() || !is_broken(run->second.spec.item);
+  }
+
   void violate(const std::string& what) { violate_("convergence", what); }
 
   const World& world_;

@@ -1,6 +1,8 @@
 #include <algorithm>
+#include <functional>
 #include <map>
 #include <optional>
+#include <vector>
 
 #include "control/controller.h"
 #include "sim/checkers/checkers.h"
@@ -14,42 +16,60 @@ bool same(const agent::Restored& a, const agent::Restored& b) {
          a.handed == b.handed && a.last == b.last;
 }
 
-// A memory image as of the last durable step, and as of the step that was being made durable.
+// A memory image as of the last durable step, and as of the step that was being made durable; and,
+// of a disk that lies, those that a power cut may bring back.
 template <class Image>
 struct Images {
   Image durable;
   std::optional<Image> in_flight;
+  std::vector<Image> earlier;
 
   void stepped(const Image& memory) { in_flight = memory; }
-  void committed() {
+  void committed(const Disk& disk) {
+    if (disk.is_safe()) {
+      earlier.clear();
+    } else {
+      earlier.push_back(durable);
+    }
     if (in_flight) durable = std::move(*in_flight);
     in_flight.reset();
   }
-  void loaded(const Image& image) {
+  void loaded(const Image& image, const Disk& disk) {
+    if (in_flight && !disk.is_safe()) earlier.push_back(std::move(durable));
+    if (disk.is_safe()) earlier.clear();
     durable = image;
     in_flight.reset();
+  }
+  // The power was cut since, exactly if nothing is unsafe any more.
+  template <class Same>
+  bool knows(const Image& image, const Disk& disk, Same same) const {
+    const auto is_it = [&](const Image& known) { return same(known, image); };
+    return is_it(durable) || (in_flight && is_it(*in_flight)) ||
+           (disk.is_safe() && std::ranges::any_of(earlier, is_it));
   }
 };
 
 class DurableChecker : public Checker {
  public:
   DurableChecker(const World& world, Violate violate)
-      : world_(world), violate_(std::move(violate)) {}
+      : world_(world), violate_(std::move(violate)) {
+    controller_.durable.counters.cluster = kClusterOfTheWorld;
+  }
 
   void controller_stepped(const control::Effects& effects) override {
     if (!effects.writes.empty()) controller_.stepped(world_.controller()->durable());
   }
   void controller_committed(const control::Effects& effects) override {
-    if (!effects.writes.empty()) controller_.committed();
+    if (!effects.writes.empty()) controller_.committed(world_.controller_host().disk());
   }
   void controller_loaded(const control::Durable& loaded) override {
-    const bool known = loaded == controller_.durable ||
-                       (controller_.in_flight && loaded == *controller_.in_flight);
-    if (!known) violate_("durable", "the controller loaded what was never its last state");
+    const Disk& disk = world_.controller_host().disk();
+    if (!controller_.knows(loaded, disk, std::equal_to<>()))
+      violate_("durable", "the controller loaded what was never its last state");
     if (loaded.counters.revision < acknowledged_) {
       violate_("durable", "what was acknowledged to a caller is not on disk");
     }
-    controller_.loaded(loaded);
+    controller_.loaded(loaded, disk);
   }
   void replying(const control::Reply& reply) override {
     const auto* accepted = std::get_if<control::Accepted>(&reply.answer);
@@ -59,18 +79,25 @@ class DurableChecker : public Checker {
   void agent_stepped(const model::NodeId& node, const agent::Effects& effects) override {
     if (!effects.writes.empty()) agents_[node].stepped(world_.agents().at(node)->memory());
   }
-  void agent_committed(const model::NodeId& node, const agent::Effects& effects) override {
-    if (!effects.writes.empty()) agents_[node].committed();
+  // With all that could not be made durable before.
+  void agent_committed(const model::NodeId& node, const agent::Effects&) override {
+    agents_[node].committed(disk_of(node));
   }
   void agent_loaded(const model::NodeId& node, const agent::Restored& loaded) override {
     Images<agent::Restored>& images = agents_[node];
-    const bool known =
-        same(loaded, images.durable) || (images.in_flight && same(loaded, *images.in_flight));
-    if (!known) violate_("durable", node.value() + " loaded what was never its last state");
-    images.loaded(loaded);
+    if (!images.knows(loaded, disk_of(node), same)) {
+      violate_("durable", node.value() + " loaded what was never its last state");
+    }
+    images.loaded(loaded, disk_of(node));
+  }
+
+  void agent_store_lost(const model::NodeId& node, const agent::Restored& left) override {
+    agents_[node].loaded(left, disk_of(node));
   }
 
  private:
+  const Disk& disk_of(const model::NodeId& node) const { return world_.agents().at(node)->disk(); }
+
   const World& world_;
   Violate violate_;
   Images<control::Durable> controller_;

@@ -31,6 +31,10 @@ class NeedlessStopChecker : public Checker {
     const AgentHost& host = *world_.agents().at(node);
     const auto run = host.machine().runs().find({stop->key, stop->run});
     if (run == host.machine().runs().end() || !is_healthy(host.machine(), run->second)) return;
+    if (host.memory().in_doubt) {
+      return violate_("needless stop", fmt::format("{} stops {} before it was told what is to run",
+                                                   node.value(), to_string(stop->key)));
+    }
     const auto wanted = host.memory().wanted.find(stop->key);
     if (wanted == host.memory().wanted.end()) return;
     const model::WantedRecord& record = wanted->second;
@@ -45,6 +49,7 @@ class NeedlessStopChecker : public Checker {
     Specs& specs = commanded_[outgoing.node];
     const Specs before = specs;
     note(outgoing.command, specs);
+    if (world_.is_cloned(outgoing.node)) return;  // it may go to the other of the two
     for (const auto& [key, spec] : before) {
       const auto now = specs.find(key);
       if (now != specs.end() && model::runs_the_same(now->second, spec)) continue;

@@ -133,11 +133,13 @@ class NetworkChecker : public Checker {
     }
   }
 
-  // Of a node that is forgotten we know nothing, until it has done what it was told since then.
+  // Of a node that is forgotten, or has strayed, we know nothing, until it has done what it was
+  // told since then.
   void called(const control::Event& event) override {
     const auto* forget = std::get_if<control::ForgetNodeCall>(&event);
     if (forget != nullptr) strangers_.insert_or_assign(forget->node, Stranger{});
   }
+  void agent_strayed(const NodeId& node) override { strangers_.insert_or_assign(node, Stranger{}); }
   void sending(const control::Outgoing& outgoing) override {
     const auto stranger = strangers_.find(outgoing.node);
     if (stranger == strangers_.end() || outgoing.command.base) return;
@@ -177,6 +179,7 @@ class NetworkChecker : public Checker {
   bool is_stranger(const NodeId& node, Time since) const {
     const auto found = strangers_.find(node);
     if (found == strangers_.end()) return false;
+    if (world_.is_cloned(node)) return true;
     return !found->second.known_since || since <= *found->second.known_since;
   }
 

@@ -82,6 +82,10 @@ class SingleCopyChecker : public Checker {
       if (world_.now() - std::max(world_.calm_since(from), world_.calm_since(to)) < kSettled) {
         continue;
       }
+      if (world_.was_cloned(from) || world_.was_cloned(to)) continue;
+      // The source of a hand-over is told to stop when its target has arrived: that may be lost,
+      // too.
+      if (world_.now() - world_.agents().at(from)->machine().hung_at() < kForgotten) continue;
       violate_("single copy", fmt::format("{} runs on {} and {}, and is to be stopped first",
                                           to_string(key), from.value(), to.value()));
     }

@@ -12,6 +12,9 @@
 namespace berth::sim {
 namespace {
 
+// Within this time all that ended before a trouble has been told, or never will be.
+constexpr Duration kTold = 150s;
+
 std::uint64_t count_in(const model::SavedState& state) {
   std::uint64_t count = 0;
   const std::string& text = state.content;
@@ -21,9 +24,10 @@ std::uint64_t count_in(const model::SavedState& state) {
 
 // Instances count in their states. One that a command tells a node to run must not begin there with
 // less than what the controller had made durable before it sent that command: whatever it answered
-// for is not lost on the way. With stop-first that is what the source had counted last. Otherwise
-// two copies run for a while, and what the source counts after the other was told to begin is lost
-// when that takes over.
+// for is not lost on the way. With stop-first that is what the source had counted last, and where
+// it has handed over, that is looked up on the source itself. Otherwise two copies run for a while,
+// and what the source counts after the other was told to begin is lost when that takes over. What
+// two machines have counted that are both one node nobody can say.
 class StateChecker : public Checker {
  public:
   StateChecker(const World& world, Violate violate) : world_(world), violate_(std::move(violate)) {}
@@ -47,27 +51,29 @@ class StateChecker : public Checker {
     }
   }
 
+  void agent_loaded(const model::NodeId& node, const agent::Restored&) override {
+    loaded_at_[node] = world_.now();
+  }
+
   void sending(const control::Outgoing& outgoing) override {
-    if (is_unit_wide(outgoing.node)) return;
+    if (is_unit_wide(outgoing.node) || world_.was_cloned(outgoing.node)) return;
     for (const model::InstanceSpec& spec : outgoing.command.run) {
+      if (spec.prepare_only) continue;
+      note_handed_over(outgoing, spec.key);
       const auto kept = kept_.find(model::to_string(spec.key));
-      if (kept == kept_.end()) continue;
+      if (kept == kept_.end() || world_.was_cloned(kept->second.record.node)) continue;
       // One that is sent again may have been carried out as it was.
       owed_.emplace(std::tuple(outgoing.node, spec.key, outgoing.command.number),
                     kept->second.count);
-      last_owed_[{outgoing.node, model::to_string(spec.key)}] = kept->second.count;
     }
   }
 
   void acting(const model::NodeId& node, const agent::Action& action) override {
     const auto* start = std::get_if<agent::Start>(&action);
     if (start == nullptr) return;
-    const auto owed = owed_.find({node, start->spec.key, start->run.generation});
-    if (owed == owed_.end()) return;
-    const std::uint64_t begins = world_.agents().at(node)->machine().counted_after(*start);
-    if (begins >= owed->second) return;
-    violate_("state", fmt::format("{} starts {} with {}, but {} was kept", node.value(),
-                                  to_string(start->spec.key), begins, owed->second));
+    const Order order{node, start->spec.key, start->run.generation};
+    check(*start, order, owed_, "was kept");
+    check(*start, order, handed_over_, "was counted where it was stopped for that");
   }
 
  private:
@@ -75,15 +81,44 @@ class StateChecker : public Checker {
     std::uint64_t count = 0;
     model::StateRecord record;
   };
+  using Order = std::tuple<model::NodeId, model::InstanceKey, model::CommandNumber>;
+  using Counts = std::map<Order, std::uint64_t>;
+
+  void check(const agent::Start& start, const Order& order, const Counts& counts,
+             std::string_view what) {
+    const auto owed = counts.find(order);
+    if (owed == counts.end()) return;
+    const model::NodeId& node = std::get<model::NodeId>(order);
+    const std::uint64_t begins = world_.agents().at(node)->machine().counted_after(start);
+    if (begins >= owed->second) return;
+    violate_("state", fmt::format("{} starts {} with {}, but {} {}", node.value(),
+                                  to_string(start.spec.key), begins, owed->second, what));
+  }
+
+  // What has handed over has stopped: what it has counted is on its node's disk, and all of it goes
+  // along, unless its agent died on the way, or did not learn of the end.
+  void note_handed_over(const control::Outgoing& outgoing, const model::InstanceKey& key) {
+    const auto& instances = world_.controller()->durable().instances;
+    const auto record = instances.find(key);
+    if (record == instances.end() || !record->second.leaving || !record->second.leaving->empty) {
+      return;
+    }
+    const model::NodeId& source = record->second.leaving->place.node;
+    const Machine& machine = world_.agents().at(source)->machine();
+    const bool has_told =
+        world_.now() - loaded_at_[source] > kTold && world_.now() - machine.hung_at() > kTold;
+    if (!has_told || is_unit_wide(source)) return;
+    handed_over_.emplace(Order{outgoing.node, key, outgoing.command.number}, machine.counted(key));
+  }
 
   void keep(const std::string& key, const model::StateRecord& record) {
     Kept now{count_in(record.state), record};
     const auto before = kept_.find(key);
     const bool is_taken_over = before != kept_.end() && before->second.record.node != record.node &&
                                before->second.record.state.digest == record.state.digest;
-    const auto begun_with = last_owed_.find({record.node, key});
-    if (is_taken_over && begun_with != last_owed_.end()) {
-      now.count = std::min(now.count, begun_with->second);
+    const auto host = world_.agents().find(record.node);
+    if (is_taken_over && host != world_.agents().end()) {
+      now.count = std::min(now.count, host->second->machine().counted(record.state.key));
     }
     kept_.insert_or_assign(key, std::move(now));
   }
@@ -97,8 +132,9 @@ class StateChecker : public Checker {
   Violate violate_;
   std::map<std::string, Kept> kept_;  // by the controller, as far as it is durable
   std::map<std::pair<model::NodeId, std::string>, std::uint64_t> last_owed_;
-  std::map<std::tuple<model::NodeId, model::InstanceKey, model::CommandNumber>, std::uint64_t>
-      owed_;
+  Counts owed_;
+  Counts handed_over_;
+  std::map<model::NodeId, Time> loaded_at_;
 };
 
 }  // namespace

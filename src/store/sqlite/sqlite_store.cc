@@ -1,16 +1,16 @@
 #include "store/sqlite/sqlite_store.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <sqlite3.h>
-#include <sys/stat.h>
-#include <unistd.h>
+#include <sys/random.h>
 
-#include <cerrno>
-#include <cstring>
+#include <array>
+#include <set>
+#include <tuple>
 #include <utility>
 
 #include "base/check.h"
+#include "store/sqlite/checksum.h"
+#include "store/sqlite/store_files.h"
 
 namespace berth::store {
 namespace {
@@ -19,55 +19,19 @@ namespace fs = std::filesystem;
 
 // "Brth": tells our files from those of other programs.
 constexpr int kApplicationId = 0x42727468;
-constexpr int kFormat = 1;
+constexpr int kFormat = 2;
+constexpr int kFormatWithoutChecksums = 1;
 
-bool is_full(int system_error) {
-  return system_error == ENOSPC || system_error == EDQUOT || system_error == EFBIG;
-}
+constexpr std::string_view kReadStamp =
+    "SELECT history, succeeds, sequence, count, digest, checksum FROM stamp";
+constexpr std::string_view kWriteStamp =
+    "INSERT OR REPLACE INTO stamp (id, history, succeeds, sequence, count, digest, checksum) "
+    "VALUES (0, ?, ?, ?, ?, ?, ?)";
 
-Code code_of(int sqlite_error, int system_error) {
-  switch (sqlite_error & 0xff) {
-    case SQLITE_FULL: return Code::Exhausted;
-    case SQLITE_IOERR: return is_full(system_error) ? Code::Exhausted : Code::Unavailable;
-    case SQLITE_CORRUPT:
-    case SQLITE_NOTADB: return Code::Damaged;
-    case SQLITE_BUSY:
-    case SQLITE_LOCKED:
-    case SQLITE_CANTOPEN:
-    case SQLITE_READONLY:
-    case SQLITE_PERM: return Code::Unavailable;
-    case SQLITE_TOOBIG: return Code::InvalidInput;
-    default: return Code::Internal;
-  }
-}
-
-Error file_error(const fs::path& path, std::string_view what) {
-  const int number = errno;
-  return {is_full(number) ? Code::Exhausted : Code::Unavailable,
-          fmt::format("{} cannot be {}: {}", path.string(), what, std::strerror(number))};
-}
-
-Result<void> sync_directory(const fs::path& path) {
-  const fs::path directory = path.has_parent_path() ? path.parent_path() : fs::path(".");
-  const int fd = ::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  const bool synced = fd >= 0 && ::fsync(fd) == 0;
-  if (!synced) return file_error(directory, "synced");
-  ::close(fd);
-  return {};
-}
-
-// A new file is made here and not by SQLite, so that it is never readable for others; what SQLite
-// puts beside it gets the same mode. An existing one is not opened: closing it would give up the
-// locks that this process may have on it.
-Result<void> make_file(const fs::path& path) {
-  const int fd = ::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-  if (fd >= 0) {
-    ::close(fd);
-    return sync_directory(path);
-  }
-  if (errno != EEXIST) return file_error(path, "made");
-  if (::chmod(path.c_str(), 0600) != 0) return file_error(path, "made private");
-  return {};
+// The format is in it too: a number in the header that has changed by itself is found so.
+std::uint64_t checksum_of(const Stamp& stamp) {
+  return checksum(std::array<std::uint64_t, 6>{kFormat, stamp.history, stamp.succeeds,
+                                               stamp.sequence, stamp.count, stamp.digest});
 }
 
 // What sorts right behind everything that starts with the prefix; nullopt: nothing does.
@@ -79,155 +43,280 @@ std::optional<std::string> end_of(std::string_view prefix) {
   return end;
 }
 
-// Bytes must outlive the statement's next step. A null pointer would become a NULL.
-void bind_bytes(sqlite3_stmt* statement, int at, std::string_view bytes) {
-  const char* data = bytes.data() == nullptr ? "" : bytes.data();
-  const int bound = sqlite3_bind_blob64(statement, at, data, bytes.size(), SQLITE_STATIC);
-  CHECK(bound == SQLITE_OK || bound == SQLITE_TOOBIG, "our statements have these parameters");
-}
-
-std::string column(sqlite3_stmt* statement, int at) {
-  const void* data = sqlite3_column_blob(statement, at);
-  const auto size = static_cast<std::size_t>(sqlite3_column_bytes(statement, at));
-  return data == nullptr ? std::string() : std::string(static_cast<const char*>(data), size);
-}
-
-// A statement in use; afterwards it is as new, and holds neither rows nor bytes of ours.
-class Use {
- public:
-  explicit Use(sqlite3_stmt* statement) : statement_(statement) {}
-  ~Use() {
-    sqlite3_reset(statement_);
-    sqlite3_clear_bindings(statement_);
+Result<Stamp> read_stamp(const Database& database) {
+  const Database::Statement read = TRY(database.prepare(kReadStamp));
+  if (!TRY(database.step(read.get()))) return database.damaged("its stamp is missing");
+  const Stamp stamp{.history = number_at(read.get(), 0),
+                    .succeeds = number_at(read.get(), 1),
+                    .sequence = number_at(read.get(), 2),
+                    .count = number_at(read.get(), 3),
+                    .digest = number_at(read.get(), 4)};
+  if (number_at(read.get(), 5) != checksum_of(stamp)) {
+    return database.damaged("its stamp is not what was written");
   }
-  Use(const Use&) = delete;
-  Use& operator=(const Use&) = delete;
-
- private:
-  sqlite3_stmt* statement_;
-};
+  return stamp;
+}
 
 }  // namespace
 
-void SqliteStore::Close::operator()(sqlite3* database) const { sqlite3_close_v2(database); }
-void SqliteStore::Close::operator()(sqlite3_stmt* statement) const { sqlite3_finalize(statement); }
+std::uint64_t new_history() {
+  std::uint64_t number = 0;
+  while (number == 0) {
+    const ssize_t drawn = getrandom(&number, sizeof number, 0);
+    CHECK(drawn == sizeof number, "the kernel gives so few random bytes at once");
+  }
+  return number;
+}
 
 SqliteStore::SqliteStore(SqliteStore&&) noexcept = default;
 SqliteStore& SqliteStore::operator=(SqliteStore&&) noexcept = default;
 SqliteStore::~SqliteStore() = default;
-
-SqliteStore::SqliteStore(fs::path path, std::unique_ptr<sqlite3, Close> database)
-    : path_(std::move(path)), database_(std::move(database)) {}
+SqliteStore::SqliteStore(Database database) : database_(std::move(database)) {}
 
 Result<SqliteStore> SqliteStore::open(const fs::path& path) {
-  TRY(make_file(path));
-  sqlite3* opened = nullptr;
-  const int failed =
-      sqlite3_open_v2(path.c_str(), &opened, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, nullptr);
-  SqliteStore store(path, std::unique_ptr<sqlite3, Close>(opened));
-  if (failed != SQLITE_OK) return store.last_error();
-  sqlite3_extended_result_codes(opened, 1);
-  TRY(store.lock());
-  TRY(store.check_contents());
-  TRY(store.make_or_check_format());
+  TRY(make_private_file(path));
+  return open(path, Database::Access::Alone, IfEmpty::Make);
+}
+
+Result<SqliteStore> SqliteStore::open_existing(const fs::path& path) {
+  TRY(make_private_file(path));
+  return open(path, Database::Access::Alone, IfEmpty::Refuse);
+}
+
+Result<SqliteStore> SqliteStore::inspect(const fs::path& path) {
+  return open(path, Database::Access::Untouched, IfEmpty::Refuse);
+}
+
+Result<SqliteStore> SqliteStore::look_at(const fs::path& path) {
+  return open(path, Database::Access::Look, IfEmpty::Refuse);
+}
+
+Result<SqliteStore> SqliteStore::open(const fs::path& path, Database::Access access,
+                                      IfEmpty if_empty) {
+  Database database = TRY(Database::open(path, access));
+  SqliteStore store(std::move(database));
+  store.can_write_ = access == Database::Access::Alone;
+  TRY(store.prepare_transactions());
+  TRY(store.find_format(if_empty));
+  if (!store.has_checksums_ && access == Database::Access::Alone) {
+    const auto upgraded = store.upgrade();
+    if (!upgraded && upgraded.error().code != Code::Exhausted) return upgraded.error();
+  }
   TRY(store.prepare_statements());
+  TRY(store.check_contents());
   return store;
 }
 
-// Exclusive from the first access on: SQLite then needs no memory shared between processes, and
-// keeps its lock until the file is closed.
-Result<void> SqliteStore::lock() {
-  TRY(ask("PRAGMA locking_mode = EXCLUSIVE"));
-  const auto mode = ask("PRAGMA journal_mode = WAL");
-  if (!mode && mode.error().code == Code::Unavailable &&
-      (sqlite3_errcode(database_.get()) & 0xff) == SQLITE_BUSY) {
-    return Error{Code::Unavailable, path_.string() + " is in use by another process"};
-  }
-  const std::string got = TRY(mode);
-  if (got != "wal") {
-    return Error{Code::Unavailable, path_.string() + ": this file system allows no safe writing"};
-  }
-  TRY(ask("PRAGMA synchronous = FULL"));
-  TRY(ask("PRAGMA temp_store = MEMORY"));
-  TRY(ask("PRAGMA cell_size_check = ON"));
+Result<void> SqliteStore::prepare_transactions() {
+  begin_ = TRY(database_.prepare("BEGIN IMMEDIATE"));
+  commit_ = TRY(database_.prepare("COMMIT"));
+  roll_back_ = TRY(database_.prepare("ROLLBACK"));
   return {};
 }
 
-Result<void> SqliteStore::check_contents() {
-  const std::string found = TRY(ask("PRAGMA quick_check(1)"));
-  if (found == "ok") return {};
-  return damaged(found);
+Result<void> SqliteStore::find_format(IfEmpty if_empty) {
+  const std::string found = TRY(database_.ask("PRAGMA quick_check(1)"));
+  if (found != "ok") return database_.damaged(found);
+  const std::string owner = TRY(database_.ask("PRAGMA application_id"));
+  const std::string format = TRY(database_.ask("PRAGMA user_version"));
+  const std::string tables = TRY(database_.ask("SELECT count(*) FROM sqlite_schema"));
+  if (owner == "0" && format == "0" && tables == "0") {
+    if (if_empty == IfEmpty::Refuse) return database_.damaged("there is nothing in it");
+    return make_format();
+  }
+  if (owner != std::to_string(kApplicationId)) {
+    return database_.damaged("it is not a store of berth");
+  }
+  const bool has_stamp = read_stamp(database_).has_value();
+  has_checksums_ = has_stamp || format != std::to_string(kFormatWithoutChecksums);
+  if (format == std::to_string(kFormat) || !has_checksums_) return {};
+  if (has_stamp) return database_.damaged("its header says that its format is " + format);
+  return invalid_input(fmt::format(
+      "{} was written by a newer program: its format is {}, and this program knows {}. Use that "
+      "program, or a backup of an earlier one: berth store restore FILE --directory {}",
+      database_.path().string(), format, kFormat, database_.path().parent_path().string()));
 }
 
-Result<void> SqliteStore::make_or_check_format() {
-  const std::string owner = TRY(ask("PRAGMA application_id"));
-  const std::string format = TRY(ask("PRAGMA user_version"));
-  const std::string tables = TRY(ask("SELECT count(*) FROM sqlite_schema"));
-  if (owner == "0" && format == "0" && tables == "0") {
-    // One transaction: a file is either empty or complete.
-    TRY(ask("BEGIN IMMEDIATE"));
+// One transaction: a file is either empty or complete.
+Result<void> SqliteStore::make_format() {
+  return in_transaction([this]() -> Result<void> {
     TRY(
-        ask("CREATE TABLE entries (key BLOB PRIMARY KEY NOT NULL, value BLOB NOT NULL) "
-            "WITHOUT ROWID, STRICT"));
-    TRY(ask(fmt::format("PRAGMA application_id = {}", kApplicationId)));
-    TRY(ask(fmt::format("PRAGMA user_version = {}", kFormat)));
-    TRY(ask("COMMIT"));
-    return {};
-  }
-  if (owner != std::to_string(kApplicationId)) return damaged("it is not a store of berth");
-  if (format != std::to_string(kFormat)) {
-    return invalid_input(fmt::format(
-        "{} was written by a newer program: its format is {}, and this program knows {}",
-        path_.string(), format, kFormat));
-  }
+        database_.ask("CREATE TABLE entries (key BLOB PRIMARY KEY NOT NULL, value BLOB NOT NULL, "
+                      "checksum INTEGER NOT NULL) WITHOUT ROWID, STRICT"));
+    TRY(database_.ask(fmt::format("PRAGMA application_id = {}", kApplicationId)));
+    return make_stamp({.history = new_history()});
+  });
+}
+
+// What is there is taken for what was written: nothing tells otherwise.
+Result<void> SqliteStore::upgrade() {
+  const auto add_all = [this]() -> Result<void> {
+    TRY(database_.ask("ALTER TABLE entries ADD COLUMN checksum INTEGER NOT NULL DEFAULT 0"));
+    TRY(database_.ask("UPDATE entries SET checksum = berth_checksum(key, value)"));
+    const Statement all = TRY(database_.prepare("SELECT checksum FROM entries"));
+    Stamp stamp{.history = new_history()};
+    for (; TRY(database_.step(all.get())); ++stamp.count) stamp.digest += number_at(all.get(), 0);
+    return make_stamp(stamp);
+  };
+  TRY(in_transaction(add_all));
+  has_checksums_ = true;
+  return {};
+}
+
+Result<void> SqliteStore::make_stamp(const Stamp& stamp) {
+  TRY(
+      database_.ask("CREATE TABLE stamp (id INTEGER PRIMARY KEY, history INTEGER NOT NULL, "
+                    "succeeds INTEGER NOT NULL, sequence INTEGER NOT NULL, count INTEGER NOT NULL, "
+                    "digest INTEGER NOT NULL, checksum INTEGER NOT NULL) STRICT"));
+  const Statement write = TRY(database_.prepare(kWriteStamp));
+  TRY(write_stamp(write.get(), stamp));
+  TRY(database_.ask(fmt::format("PRAGMA user_version = {}", kFormat)));
   return {};
 }
 
 Result<void> SqliteStore::prepare_statements() {
-  begin_ = TRY(prepare("BEGIN IMMEDIATE"));
-  commit_ = TRY(prepare("COMMIT"));
-  roll_back_ = TRY(prepare("ROLLBACK"));
-  put_ = TRY(prepare("INSERT OR REPLACE INTO entries (key, value) VALUES (?, ?)"));
-  erase_ = TRY(prepare("DELETE FROM entries WHERE key = ?"));
-  get_ = TRY(prepare("SELECT value FROM entries WHERE key = ?"));
-  list_between_ =
-      TRY(prepare("SELECT key, value FROM entries WHERE key >= ? AND key < ? ORDER BY key"));
-  list_from_ = TRY(prepare("SELECT key, value FROM entries WHERE key >= ? ORDER BY key"));
+  const std::string_view sum = has_checksums_ ? "checksum" : "berth_checksum(key, value)";
+  const std::string select = fmt::format("SELECT value, {}, key FROM entries", sum);
+  get_ = TRY(database_.prepare(select + " WHERE key = ?"));
+  list_between_ = TRY(database_.prepare(select + " WHERE key >= ? AND key < ? ORDER BY key"));
+  list_from_ = TRY(database_.prepare(select + " WHERE key >= ? ORDER BY key"));
+  if (!has_checksums_) return {};
+  checksum_of_ = TRY(database_.prepare("SELECT checksum FROM entries WHERE key = ?"));
+  put_ = TRY(
+      database_.prepare("INSERT OR REPLACE INTO entries (key, value, checksum) VALUES (?, ?, ?)"));
+  erase_ = TRY(database_.prepare("DELETE FROM entries WHERE key = ?"));
+  write_stamp_ = TRY(database_.prepare(kWriteStamp));
   return {};
 }
 
-Result<void> SqliteStore::commit(const std::vector<Change>& batch) {
-  if (batch.empty()) return {};
-  const auto done = apply_all(batch);
+Result<void> SqliteStore::check_contents() {
+  Stamp found;
+  {
+    const Use use(list_from_.get());
+    bind_bytes(list_from_.get(), 1, std::string_view());
+    while (TRY(database_.step(list_from_.get()))) {
+      TRY(value_at(list_from_.get(), bytes_at(list_from_.get(), 2)));
+      found.digest += number_at(list_from_.get(), 1);
+      ++found.count;
+    }
+  }
+  stamp_ = found;
+  if (has_checksums_) stamp_ = TRY(read_stamp(database_));
+  if (stamp_.count != found.count) {
+    return database_.damaged(
+        fmt::format("it has {} records, and {} were written", found.count, stamp_.count));
+  }
+  if (stamp_.digest != found.digest) {
+    return database_.damaged("some of its records are those of an earlier time");
+  }
+  return {};
+}
+
+Result<void> SqliteStore::in_transaction(const auto& what) {
+  const auto all = [&]() -> Result<void> {
+    const Use begin(begin_.get());
+    TRY(database_.step(begin_.get()));
+    TRY(what());
+    const Use commit(commit_.get());
+    TRY(database_.step(commit_.get()));
+    return {};
+  };
+  const Result<void> done = all();
   // SQLite has already rolled back after some errors, and not after others.
-  if (!done && sqlite3_get_autocommit(database_.get()) == 0) {
+  if (!done && database_.in_transaction()) {
     const Use use(roll_back_.get());
-    sqlite3_step(roll_back_.get());
-    CHECK(sqlite3_get_autocommit(database_.get()) != 0, "rolling back needs no disk");
+    std::ignore = database_.step(roll_back_.get());
+    CHECK(!database_.in_transaction(), "rolling back needs no disk");
   }
   return done;
 }
 
-Result<void> SqliteStore::apply_all(const std::vector<Change>& batch) {
-  const Use begin(begin_.get());
-  TRY(step(begin_.get()));
-  for (const Change& change : batch) {
-    sqlite3_stmt* statement = change.value ? put_.get() : erase_.get();
-    const Use use(statement);
-    bind_bytes(statement, 1, change.key);
-    if (change.value) bind_bytes(statement, 2, *change.value);
-    TRY(step(statement));
-  }
-  const Use commit(commit_.get());
-  TRY(step(commit_.get()));
+Result<void> SqliteStore::commit(const std::vector<Change>& batch) {
+  if (batch.empty()) return {};
+  TRY(have_checksums());
+  Stamp next = stamp_;
+  ++next.sequence;
+  const auto apply_all = [&]() -> Result<void> {
+    for (const Change& change : batch) TRY(apply(change, next));
+    return write_stamp(write_stamp_.get(), next);
+  };
+  TRY(in_transaction(apply_all));
+  stamp_ = next;
   return {};
+}
+
+// When there was no room for them on opening.
+Result<void> SqliteStore::have_checksums() {
+  if (has_checksums_) return {};
+  TRY(upgrade());
+  TRY(prepare_statements());
+  stamp_ = TRY(read_stamp(database_));
+  return {};
+}
+
+Result<void> SqliteStore::begin_history(std::uint64_t succeeds) {
+  TRY(have_checksums());
+  Stamp next = stamp_;
+  next.history = new_history();
+  next.succeeds = succeeds;
+  TRY(in_transaction([&] { return write_stamp(write_stamp_.get(), next); }));
+  stamp_ = next;
+  return {};
+}
+
+Result<void> SqliteStore::apply(const Change& change, Stamp& stamp) {
+  const auto before = TRY(checksum_of(change.key));
+  if (before) {
+    stamp.digest -= *before;
+    --stamp.count;
+  }
+  if (!before && !change.value) return {};
+  sqlite3_stmt* statement = change.value ? put_.get() : erase_.get();
+  const Use use(statement);
+  bind_bytes(statement, 1, change.key);
+  if (change.value) {
+    const std::uint64_t sum = checksum(change.key, *change.value);
+    bind_bytes(statement, 2, *change.value);
+    bind_number(statement, 3, sum);
+    stamp.digest += sum;
+    ++stamp.count;
+  }
+  TRY(database_.step(statement));
+  return {};
+}
+
+Result<std::optional<std::uint64_t>> SqliteStore::checksum_of(std::string_view key) const {
+  const Use use(checksum_of_.get());
+  bind_bytes(checksum_of_.get(), 1, key);
+  if (!TRY(database_.step(checksum_of_.get()))) return std::optional<std::uint64_t>();
+  return std::optional(number_at(checksum_of_.get(), 0));
+}
+
+Result<void> SqliteStore::write_stamp(sqlite3_stmt* statement, const Stamp& stamp) const {
+  const Use use(statement);
+  int at = 0;
+  for (const std::uint64_t number : {stamp.history, stamp.succeeds, stamp.sequence, stamp.count,
+                                     stamp.digest, store::checksum_of(stamp)}) {
+    bind_number(statement, ++at, number);
+  }
+  TRY(database_.step(statement));
+  return {};
+}
+
+// Of the row that the statement is at, verified.
+Result<std::string_view> SqliteStore::value_at(sqlite3_stmt* statement,
+                                               std::string_view key) const {
+  const std::string_view value = bytes_at(statement, 0);
+  if (checksum(key, value) == number_at(statement, 1)) return value;
+  return database_.damaged(printable(key) + " is not what was written");
 }
 
 Result<std::optional<std::string>> SqliteStore::get(std::string_view key) const {
   const Use use(get_.get());
   bind_bytes(get_.get(), 1, key);
-  if (!TRY(step(get_.get()))) return std::optional<std::string>();
-  return std::optional(column(get_.get(), 0));
+  if (!TRY(database_.step(get_.get()))) return std::optional<std::string>();
+  const std::string_view value = TRY(value_at(get_.get(), key));
+  return std::optional(std::string(value));
 }
 
 Result<std::vector<Entry>> SqliteStore::list(std::string_view prefix) const {
@@ -237,57 +326,48 @@ Result<std::vector<Entry>> SqliteStore::list(std::string_view prefix) const {
   bind_bytes(statement, 1, prefix);
   if (end) bind_bytes(statement, 2, *end);
   std::vector<Entry> entries;
-  while (TRY(step(statement))) entries.push_back({column(statement, 0), column(statement, 1)});
+  while (TRY(database_.step(statement))) {
+    const std::string_view key = bytes_at(statement, 2);
+    const std::string_view value = TRY(value_at(statement, key));
+    entries.push_back({std::string(key), std::string(value)});
+  }
   return entries;
 }
 
-Result<SqliteStore::Statement> SqliteStore::prepare(std::string_view sql) const {
-  sqlite3_stmt* made = nullptr;
-  const int failed = sqlite3_prepare_v3(database_.get(), sql.data(), static_cast<int>(sql.size()),
-                                        SQLITE_PREPARE_PERSISTENT, &made, nullptr);
-  if (failed != SQLITE_OK) return last_error();
-  return Statement(made);
+namespace {
+
+// Goes over the records in one direction, for as long as that is possible.
+void walk(const Database& database, std::string_view direction, Salvage& found,
+          std::set<std::string, std::less<>>& seen) {
+  const bool has_checksums = database.prepare("SELECT checksum FROM entries").has_value();
+  const auto rows = database.prepare(
+      fmt::format("SELECT value, {}, key FROM entries ORDER BY key {}",
+                  has_checksums ? "checksum" : "berth_checksum(key, value)", direction));
+  if (!rows) return;
+  while (database.step(rows->get()).value_or(false)) {
+    const std::string_view key = bytes_at(rows->get(), 2);
+    const std::string_view value = bytes_at(rows->get(), 0);
+    if (!seen.emplace(key).second) continue;
+    if (checksum(key, value) == number_at(rows->get(), 1)) {
+      found.readable.push_back({std::string(key), std::string(value)});
+    } else {
+      found.unreadable.push_back(printable(key));
+    }
+  }
 }
 
-// Runs a statement without parameters; its first value as text, "" if it gives none.
-Result<std::string> SqliteStore::ask(std::string_view sql) const {
-  const Statement statement = TRY(prepare(sql));
-  std::string answer;
-  if (!TRY(step(statement.get()))) return answer;
-  const unsigned char* text = sqlite3_column_text(statement.get(), 0);
-  if (text != nullptr) answer = reinterpret_cast<const char*>(text);
-  while (TRY(step(statement.get()))) continue;
-  return answer;
-}
+}  // namespace
 
-// Whether there is a row.
-Result<bool> SqliteStore::step(sqlite3_stmt* statement) const {
-  errno = 0;  // see last_error
-  const int result = sqlite3_step(statement);
-  if (result == SQLITE_ROW) return true;
-  if (result == SQLITE_DONE) return false;
-  return last_error();
-}
-
-// Why a write failed SQLite remembers for most statements, but not for COMMIT.
-Error SqliteStore::last_error() const {
-  const int errno_left_behind = errno;
-  const int number = sqlite3_extended_errcode(database_.get());
-  const int remembered = sqlite3_system_errno(database_.get());
-  const int system_error = remembered != 0 ? remembered : errno_left_behind;
-  const Code code = code_of(number, system_error);
-  if (code == Code::Damaged) return damaged(sqlite3_errmsg(database_.get()));
-  const bool has_system_error = (number & 0xff) == SQLITE_IOERR && system_error != 0;
-  return {code, fmt::format("{}: {}", path_.string(),
-                            has_system_error ? std::strerror(system_error)
-                                             : sqlite3_errmsg(database_.get()))};
-}
-
-Error SqliteStore::damaged(std::string_view what) const {
-  return {Code::Damaged,
-          fmt::format("{} is damaged: {}. Restore it from a backup, or move it away to begin with "
-                      "an empty one",
-                      path_.string(), what)};
+Salvage salvage(const fs::path& path) {
+  Salvage found;
+  const auto database = Database::open(path, Database::Access::Untouched);
+  if (!database) return found;
+  if (const auto stamp = read_stamp(*database)) found.stamp = *stamp;
+  std::set<std::string, std::less<>> seen;
+  for (const std::string_view direction : {"ASC", "DESC"}) {
+    walk(*database, direction, found, seen);
+  }
+  return found;
 }
 
 }  // namespace berth::store

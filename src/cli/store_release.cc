@@ -1,0 +1,59 @@
+#include "cli/store_release.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <ostream>
+
+#include "cli/table.h"
+
+namespace berth::cli {
+namespace {
+
+Result<v1::Revision> decide(const client::Client& client, const std::string& path,
+                            const client::Message& request) {
+  return client::call<v1::Revision>(
+      client, {.method = client::Method::Post, .path = path, .body = &request});
+}
+
+Table table_of(const v1::Adoption& adoption) {
+  Table table({{"ITEM"}, {"VERSION"}, {"SUBJECT"}, {"INSTANCES", Align::Right}, {"ON"}});
+  for (const v1::AdoptedRequest& request : adoption.requests()) {
+    table.add({{request.item()},
+               {request.version()},
+               {request.subject()},
+               {std::to_string(request.instances())},
+               {fmt::format("{}", fmt::join(request.nodes(), " "))}});
+  }
+  return table;
+}
+
+}  // namespace
+
+Result<ExitCode> accept_store(const ConnectionFlags& connection, Console& console) {
+  const client::Client client = TRY(connect(connection));
+  const auto revision = TRY(decide(client, "/v1/store/accept", v1::AcceptStoreRequest{}));
+  console.out << fmt::format(
+      "The store is the truth (revision {}): what it does not ask for is stopped.\n",
+      revision.revision());
+  return ExitCode::Done;
+}
+
+Result<ExitCode> adopt_store(const ConnectionFlags& connection, Adopting adopting,
+                             Console& console) {
+  const client::Client client = TRY(connect(connection));
+  const auto adoption = TRY(client::call<v1::Adoption>(
+      client, {.method = client::Method::Get, .path = "/v1/store/adoption"}));
+  console.out << (adoption.requests().empty() ? "No agent says that it was told to run anything.\n"
+                                              : table_of(adoption).render(console.out_style, 0));
+  if (adopting == Adopting::Preview) return ExitCode::Done;
+  const auto revision = TRY(decide(client, "/v1/store/adopt", v1::AdoptStoreRequest{}));
+  console.out << fmt::format(
+      "This is asked for again (revision {}); nothing of it is restarted.\n"
+      "Labels, node configurations, overrides and subjects are not known to agents: apply your "
+      "files\nagain.\n",
+      revision.revision());
+  return ExitCode::Done;
+}
+
+}  // namespace berth::cli

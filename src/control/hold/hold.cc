@@ -1,0 +1,137 @@
+#include "control/hold/hold.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "control/hold/rebuild.h"
+#include "control/record_events.h"
+
+namespace berth::control {
+namespace {
+
+std::string to_text(const model::CommandNumber& number) {
+  return fmt::format("{}.{}", number.epoch, number.number);
+}
+
+model::CommandNumber newest_number(const model::CounterRecord& counters) {
+  return {counters.epoch, counters.revision};
+}
+
+// Of another store that an operator has replaced by this one nothing needs to be known.
+std::optional<model::HoldReason> what_is_wrong(const model::CounterRecord& counters,
+                                               const model::Receipt& receipt) {
+  if (receipt.cluster != counters.cluster) {
+    if (receipt.number.epoch < counters.epoch) return std::nullopt;
+    return model::HoldReason::OtherCluster;
+  }
+  if (receipt.number <= newest_number(counters)) return std::nullopt;
+  return model::HoldReason::StoreBehind;
+}
+
+void put_hold(Context& context, const std::optional<model::Hold>& hold) {
+  model::CounterRecord counters = context.state.durable().counters;
+  counters.hold = hold;
+  context.state.put(counters);
+}
+
+// Above all that anybody was told before, so that every agent takes what comes now for newer.
+void begin_epoch(Context& context) {
+  model::CounterRecord counters = context.state.durable().counters;
+  counters.epoch = std::max(counters.epoch, counters.hold->shown.epoch);
+  for (const auto& [id, node] : context.nodes) {
+    counters.epoch = std::max(counters.epoch, node.acted.epoch);
+  }
+  ++counters.epoch;
+  counters.hold.reset();
+  context.state.put(counters);
+}
+
+Result<void> release(Context& context, const ReleaseCall& call) {
+  if (!is_held(context)) {
+    return Error{Code::Conflict, "the control plane is not held: there is nothing to decide"};
+  }
+  if (call.how == Release::Adopt) TRY(rebuild(context));
+  begin_epoch(context);
+  for (auto& [id, node] : context.nodes) node.orders_shown.reset();
+  context.dirty.everything = true;
+  ++context.cluster_changes;
+  context.note(NoteKind::HoldEnded, std::string(),
+               call.how == Release::Adopt ? "what the agents run is asked for again"
+                                          : "the store is the truth, by order");
+  return {};
+}
+
+bool must_be_asked(const ObservedNode& node) {
+  return node.in_touch() && !node.orders_shown && node.asked_for_orders != node.connection;
+}
+
+}  // namespace
+
+bool is_held(const Context& context) { return context.state.durable().counters.hold.has_value(); }
+
+std::string to_text(const model::Hold& hold, const model::CounterRecord& counters) {
+  const std::string who = hold.node ? hold.node->value() : "an agent";
+  switch (hold.reason) {
+    case model::HoldReason::StoreLost:
+      return "the store is new, but the unit is not: what was asked for is not known";
+    case model::HoldReason::StoreBehind:
+      return fmt::format("{} has carried out command {}, but the store ends at {}", who,
+                         to_text(hold.shown), to_text(newest_number(counters)));
+    case model::HoldReason::OtherCluster:
+      return fmt::format("{} has carried out command {} of another store of this unit", who,
+                         to_text(hold.shown));
+  }
+  return {};
+}
+
+Error refusal_while_held(const model::Hold& hold, const model::CounterRecord& counters) {
+  return {Code::Conflict,
+          fmt::format("the control plane is held, nothing can be changed: {}; put the right store "
+                      "in place with `berth store restore`, or decide with `berth store adopt` or "
+                      "`berth store accept`",
+                      to_text(hold, counters))};
+}
+
+void compare(Context& context, const model::NodeId& node, const model::Receipt& receipt) {
+  const model::CounterRecord& counters = context.state.durable().counters;
+  const auto reason = what_is_wrong(counters, receipt);
+  if (!reason) return;
+  const std::optional<model::Hold> known = counters.hold;
+  if (known && receipt.number <= known->shown) return;
+  const model::Hold hold{*reason, receipt.number, node};
+  put_hold(context, hold);
+  context.note(known ? NoteKind::HeldOn : NoteKind::Held, std::string(), to_text(hold, counters));
+}
+
+bool is_credible(const Context& context, const ObservedNode& node,
+                 const model::CommandNumber& acted) {
+  if (acted <= newest_number(context.state.durable().counters)) return true;
+  return node.receipt && acted <= node.receipt->number;
+}
+
+void look_on(Context& context) {
+  context.effects.writes = context.state.seal();
+  for (auto& [id, node] : context.nodes) {
+    const bool has_gap = node.connection && context.dirty.full_reports.contains(id);
+    if (!has_gap && !must_be_asked(node)) continue;
+    node.asked_for_orders = node.connection;
+    model::Command command;
+    command.number = node.acted;
+    command.base = command.number;
+    command.report_fully = true;
+    command.report_told = true;
+    context.effects.commands.push_back({id, *node.connection, std::move(command)});
+  }
+}
+
+void record(Context& context, const ReleaseCall& call) {
+  const auto released = release(context, call);
+  if (!released) {
+    context.effects.replies.push_back({call.call, released.error()});
+  } else {
+    context.accepted_calls.push_back({.call = call.call, .planned = false});
+  }
+}
+
+}  // namespace berth::control

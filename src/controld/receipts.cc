@@ -1,0 +1,33 @@
+#include "controld/receipts.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "trust/seal.h"
+
+namespace berth::controld {
+namespace {
+
+std::string text_of(const model::NodeId& node, const model::Receipt& receipt) {
+  return fmt::format("{} {} {}.{}", receipt.cluster, node.value(), receipt.number.epoch,
+                     receipt.number.number);
+}
+
+}  // namespace
+
+Receipts::Receipts(const trust::Authority& authority, std::string cluster)
+    : key_(trust::seal(authority.pem().key, "receipts of commands")),
+      cluster_(std::move(cluster)) {}
+
+model::Receipt Receipts::make(const model::NodeId& node, const model::CommandNumber& number) const {
+  model::Receipt receipt{cluster_, number, ""};
+  receipt.seal = trust::seal(key_, text_of(node, receipt));
+  return receipt;
+}
+
+bool Receipts::is_genuine(const model::NodeId& node, const model::Receipt& receipt) const {
+  return trust::is_sealed(key_, text_of(node, receipt), receipt.seal);
+}
+
+}  // namespace berth::controld
