@@ -7,8 +7,8 @@ namespace {
 
 constexpr Duration kFirstPause = 1s;
 constexpr Duration kLongestPause = 5min;
-constexpr Duration kLongestDoubt =
-    30s;  // what did not answer in time may do so when there is less to do
+// What did not answer in time may do so when there is less to do; asking costs nothing but time.
+constexpr Duration kLongestDoubt = 8s;
 
 }  // namespace
 

@@ -49,9 +49,9 @@ TEST(Trial, WhatHasChangedIsTriedAtOnceAndWithFreshPatience) {
   EXPECT_TRUE(one.is_due("b"));
 }
 
-TEST(Trial, WhatDoesNotAnswerInTimeIsTriedAgainAfterHalfAMinuteAtMost) {
+TEST(Trial, WhatDoesNotAnswerInTimeIsTriedAgainAfterEightSecondsAtMost) {
   Tried one;
-  for (const Duration pause : {1s, 2s, 4s, 8s, 16s, 30s, 30s}) {
+  for (const Duration pause : {1s, 2s, 4s, 8s, 8s}) {
     one.hangs("a");
     EXPECT_EQ(one.pause(), pause);
   }

@@ -105,10 +105,6 @@ TEST(StateChecker, FindsStatesThatWereLeftBehind) {
               Contains("state"));
 }
 
-TEST(StateChecker, FindsLastWordsThatWereLost) {
-  EXPECT_THAT(violated_checkers({Sabotage::LoseLastStates, {}, 20}), Contains("state"));
-}
-
 TEST(ReadinessChecker, FindsWhatIsPlacedOnARuntimeThatIsNotReady) {
   EXPECT_THAT(violated_checkers({Sabotage::Misplace, {Fault::Readiness}, 10}),
               Contains("readiness"));

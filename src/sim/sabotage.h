@@ -20,7 +20,6 @@ enum class Sabotage {
   DropStarts,       // agents' hosts never carry out starts
   DropReplies,      // callers never hear from the controller
   LoseStates,       // the controller's host leaves out the states that commands hand over
-  LoseLastStates,   // what runs count at their end is told to nobody
   Misplace,         // the controller's host writes down places on runtimes that are not ready
   OrderWhileHeld,   // the host of a controller that is held makes orders of its questions
   UnseededDelay,    // a delay that the seed knows nothing of

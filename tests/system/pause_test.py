@@ -177,6 +177,8 @@ class Neighbours(SystemTest):
         unit.start_agent("n1", "--runtimes", "runc", "--capacity-cpu", "10000", "--capacity-ram", "4Gi",
                          "--stop-grace", "1s", "--stop-instances-on-exit", "true")
         unit.wait_for_node("n1")
+        ready = unit.berth("wait", "--for", "node/n1=ready", "--timeout", "60s")
+        self.assertEqual(ready.returncode, 0, ready.stderr)
 
     def run_burner(self, unit: Unit):
         burner = item("burner", owner="acme", images=Containers.images, args=["sh", "-c", BURNER])

@@ -73,15 +73,18 @@ bool can_be_given_up(const Context& context, const model::InstanceRecord& record
   return !is_stopping && record.leaving->version == record.version;
 }
 
-bool must_come_up_here(const Context& context, const Move& move) {
-  return move.is_last_resort && context.now < move.trial.deadline;
+// But not while nothing serves: where it has handed over, it can go back to at once.
+bool must_come_up_here(const Context& context, const model::InstanceRecord& record,
+                       const Move& move) {
+  const bool is_down = record.leaving && record.leaving->empty;
+  return move.is_last_resort && !is_down && context.now < move.trial.deadline;
 }
 
 // One that has failed is looked at at once if it can be given up, else when it has another chance.
 std::optional<Time> next_look_at(const Context& context, const model::InstanceRecord& record,
                                  const Move& move, const Judgement& judgement) {
   if (judgement.progress != Progress::Failed) return next_look(move.trial);
-  if (must_come_up_here(context, move)) return move.trial.deadline;
+  if (must_come_up_here(context, record, move)) return move.trial.deadline;
   if (can_be_given_up(context, record)) return context.now;
   return std::nullopt;
 }
@@ -93,7 +96,7 @@ void look_at(Context& context, const model::InstanceKey& key) {
   if (move == nullptr) return;
   const Judgement judgement = judge(context, *record, *move);
   if (judgement.progress != Progress::Failed) return;
-  if (must_come_up_here(context, *move)) return;
+  if (must_come_up_here(context, *record, *move)) return;
   fail(context, *record, judgement.problem);
 }
 
