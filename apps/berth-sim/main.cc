@@ -174,10 +174,11 @@ int main(int argc, char** argv) {
   app.add_option("--nodes", options.nodes, "how many nodes (default: drawn, 3 to 8)");
   app.add_option("--minutes", options.minutes, "how long things go wrong")
       ->check(CLI::Range(0, 100'000));
-  app.add_option("--faults", options.faults,
-                 "what goes wrong: loss,delay,duplicate,reorder,partition,crash,disk,runtime,"
-                 "readiness,lost-store,fsync,stall,clock,clone, or all, or none (default: all; none "
-                 "with -f)");
+  app.add_option(
+      "--faults", options.faults,
+      "what goes wrong: loss,delay,duplicate,reorder,partition,crash,disk,runtime,"
+      "readiness,lost-store,fsync,stall,clock,clone, or all, or none (default: all; none "
+      "with -f)");
   app.add_option("-f,--file", options.files,
                  "manifests: their Nodes are simulated, everything else is applied");
   app.add_option("--list", options.list,

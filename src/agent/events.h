@@ -165,11 +165,10 @@ struct StopWithheld {
   RunId run;
 };
 
-using Event =
-    std::variant<Connected, Disconnected, CommandReceived, NodeObserved, RuntimeLeft, RunsListed,
-                 Prepared, PrepareFailed, Started, StartFailed, StateSaved, Exited, CheckBegun,
-                 HealthChecked, PausingSet, Measured, DataErased, StoreObserved, StopWithheld,
-                 Remarked>;
+using Event = std::variant<Connected, Disconnected, CommandReceived, NodeObserved, RuntimeLeft,
+                           RunsListed, Prepared, PrepareFailed, Started, StartFailed, StateSaved,
+                           Exited, CheckBegun, HealthChecked, PausingSet, Measured, DataErased,
+                           StoreObserved, StopWithheld, Remarked>;
 
 // --- Effects -----------------------------------------------------------------------------------
 

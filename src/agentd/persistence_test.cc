@@ -9,8 +9,8 @@
 #include "agentd/agent_store.h"
 #include "agentd/config.h"
 #include "agentd/unwritten.h"
-#include "runtime/run_directory.h"
 #include "codec/stored_record.h"
+#include "runtime/run_directory.h"
 #include "store/memory/memory_store.h"
 
 namespace berth::agentd {

@@ -10,7 +10,8 @@
 
 // How controller and agents write what they store: compact JSON, that a person can read in an
 // emergency; the state of an instance follows its line as it is. Defined for Item, Deployment,
-// NodeConfig, DecisionRecord, CommandNumber, Receipt, InstanceSpec and the types of model/records.h.
+// NodeConfig, DecisionRecord, CommandNumber, Receipt, InstanceSpec and the types of
+// model/records.h.
 namespace berth::codec {
 
 template <class T>

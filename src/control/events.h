@@ -109,10 +109,9 @@ struct Unsubscribed {
   ListenerId listener = 0;
 };
 
-using Event =
-    std::variant<NodeConnected, NodeDisconnected, NodeReported, ApplyCall, DeleteCall, CordonCall,
-                 DrainCall, PauseCall, RebalanceCall, ForgetNodeCall, ReleaseCall, Subscribed,
-                 Unsubscribed>;
+using Event = std::variant<NodeConnected, NodeDisconnected, NodeReported, ApplyCall, DeleteCall,
+                           CordonCall, DrainCall, PauseCall, RebalanceCall, ForgetNodeCall,
+                           ReleaseCall, Subscribed, Unsubscribed>;
 
 // --- Effects -----------------------------------------------------------------------------------
 

@@ -212,7 +212,8 @@ TEST(LostNetworks, AreAdoptedAsTheNodesHaveThem) {
   Driver driver({}, first);
   driver.join("n1", a_node().address("192.168.0.1"));
   driver.apply({a_service("other"), a_deployment("c", {a_run("other")})});
-  driver.apply({a_service("web").port(80).owner("acme"), a_deployment("d", {a_run("web").times(2)})});
+  driver.apply(
+      {a_service("web").port(80).owner("acme"), a_deployment("d", {a_run("web").times(2)})});
   const Durable before = driver.durable();
   Durable second;
   second.counters.cluster = "second";
