@@ -102,7 +102,7 @@ class States(SystemTest):
         self.assertEqual(went_on[:len(left)], left)
 
     def test_what_does_not_come_up_elsewhere_starts_again_with_its_state(self):
-        self.run_journal(env={"BROKEN": "n2"})
+        self.run_journal(env={"BROKEN": "n2"}, minHealthy="2s")
         before = len(self.journal_on("n1"))
         self.unit.berth("drain", "n1", "--no-wait", check=True)
         wait_until(lambda: "MoveFailed" in self.unit.berth("events").stdout, "the failure")
