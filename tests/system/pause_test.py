@@ -237,8 +237,8 @@ class Neighbours(SystemTest):
         made, started = namespaces(tag), self.starts_in(self.unit)
 
         self.start_agent(self.unit)
+        wait_until(lambda: self.unit.tag("n1") == tag, "its tag to be found again")
         self.wait_for_active(1)
-        self.assertEqual(self.unit.tag("n1"), tag)
         self.assertEqual(namespaces(tag), made)
         self.assertEqual(self.starts_in(self.unit), started)
         self.assertEqual(self.unit.berth("pause", "burner").returncode, 0)
