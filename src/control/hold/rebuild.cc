@@ -12,6 +12,8 @@ namespace berth::control {
 namespace {
 
 constexpr const char* kDeploymentName = "adopted";
+// Nobody runs so many of one item; who says so would have as many asked for.
+constexpr std::uint32_t kIndexMax = 100'000;
 
 // One copy of an instance, as its node was told to run it.
 struct Copy {
@@ -34,6 +36,7 @@ Copies copies_of(const std::map<model::NodeId, ObservedNode>& nodes) {
   for (const auto& [id, node] : nodes) {
     if (!node.orders_shown) continue;
     for (const model::InstanceSpec& spec : node.orders_shown->run) {
+      if (spec.key.index >= kIndexMax) continue;
       const Copy copy{&id, &spec, is_up_there(node, spec.key)};
       const auto [known, is_new] = copies.try_emplace(spec.key, copy);
       if (!is_new && copy.is_up && !known->second.is_up) known->second = copy;
