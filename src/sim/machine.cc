@@ -320,6 +320,10 @@ void Machine::carry_out_one(const agent::ApplyNetwork& apply) { network_ = apply
 void Machine::carry_out_one(const agent::EraseData& erase) {
   const bool fails = random_.chance_ppm(moods_.failed_start);
   answer(draw(random_, 1ms, 200ms), [this, key = erase.key, fails](bool asker_lives) {
+    if (!fails) {
+      counts_.erase(key);
+      taken_.erase(key);
+    }
     if (asker_lives) tell(agent::DataErased{key, fails ? "drawn to fail" : ""});
   });
 }
@@ -352,17 +356,16 @@ std::uint64_t Machine::counted(const model::InstanceKey& key) const {
 
 std::uint64_t Machine::counted_after(const agent::Start& start) const {
   const auto taken = taken_.find(start.spec.key);
-  const bool is_newer =
-      start.state && (taken == taken_.end() || taken->second < start.state->generation);
-  return is_newer ? to_number(start.state->content) : counted(start.spec.key);
+  const bool is_new =
+      start.state && (taken == taken_.end() || taken->second != name_of(*start.state));
+  return is_new ? to_number(start.state->content) : counted(start.spec.key);
 }
 
 void Machine::take_state(const agent::Start& start) {
   if (!start.state) return;
   const std::uint64_t count = counted_after(start);
   counts_[start.spec.key] = count;
-  std::uint64_t& taken = taken_[start.spec.key];
-  taken = std::max(taken, start.state->generation);
+  taken_.insert_or_assign(start.spec.key, name_of(*start.state));
 }
 
 std::optional<agent::StateSaved> Machine::state_of(const model::InstanceKey& key) const {
