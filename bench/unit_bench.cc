@@ -22,7 +22,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr std::uint32_t kInstances = 1'000;
-constexpr int kStatuses = 500;
+constexpr int kUnitStatuses = 500;
 constexpr int kAgents = 100;
 constexpr auto kIdle = std::chrono::seconds(10);
 
@@ -128,7 +128,7 @@ std::vector<double> statuses_to_watcher(const RealUnit& unit, InstantAgent& agen
   Watcher watcher(unit, [](const v1::WatchEvent& event) { return event.has_instance(); });
   const auto keys = agent.instances();
   std::vector<double> times;
-  for (int i = 0; i < kStatuses; ++i) {
+  for (int i = 0; i < kUnitStatuses; ++i) {
     const auto state = i / static_cast<int>(keys.size()) % 2 == 0 ? model::InstanceState::Failed
                                                                   : model::InstanceState::Active;
     const auto& key = keys[static_cast<std::size_t>(i) % keys.size()];

@@ -18,7 +18,7 @@ namespace {
 constexpr control::CallId kCall = 1;
 constexpr std::size_t kStatusesPerReport = 16;  // starts that are done at about the same time
 
-using Clock = double (*)();
+using CpuClock = double (*)();
 
 double seconds_of(clockid_t id) {
   timespec time{};
@@ -31,14 +31,14 @@ double of_this_thread() { return seconds_of(CLOCK_THREAD_CPUTIME_ID); }
 // Adds the time until its end.
 class Stopwatch {
  public:
-  Stopwatch(double& seconds, Clock clock) : seconds_(seconds), clock_(clock), start_(clock()) {}
+  Stopwatch(double& seconds, CpuClock clock) : seconds_(seconds), clock_(clock), start_(clock()) {}
   Stopwatch(const Stopwatch&) = delete;
   Stopwatch& operator=(const Stopwatch&) = delete;
   ~Stopwatch() { seconds_ += clock_() - start_; }
 
  private:
   double& seconds_;
-  const Clock clock_;
+  const CpuClock clock_;
   const double start_;
 };
 

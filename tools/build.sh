@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Builds targets of a CMake preset: tools/build.sh release [target...]. Configures when needed, repeats
-# nothing that is done, and is quiet unless it fails or a terminal can show the progress.
+# nothing that is done, and says how far it is.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 preset=$1
@@ -21,12 +21,19 @@ fail() {
 if [ ! -f "build/$preset/build.ninja" ]; then
   cmake --preset "$preset" >"$log" 2>&1 || fail
 fi
-if [ -t 1 ]; then
-  NINJA_STATUS='[%f/%t %es] ' cmake --build "build/$preset" --target "${@:-all}" 2>&1 | tee "$log" |
-    while IFS= read -r line; do printf '\r\033[K%.*s' "$(($(tput cols 2>/dev/null || echo 80) - 1))" "$line"; done
-  status=${PIPESTATUS[0]}
-  printf '\r\033[K'
-  [ "$status" -eq 0 ] || fail
-else
-  cmake --build "build/$preset" --target "${@:-all}" >"$log" 2>&1 || fail
-fi
+# With a terminal one line that changes, without one a line now and then.
+show_progress() {
+  local columns line now shown=$SECONDS
+  columns=$(tput cols 2>/dev/null || echo 80)
+  while IFS= read -r line; do
+    if [ -t 1 ]; then
+      printf '\r\033[K%.*s' "$((columns - 1))" "$line"
+    elif now=$SECONDS && [ $((now - shown)) -ge 30 ] && [[ $line =~ ^\[[0-9]+/[0-9]+ ]]; then
+      printf '  %s] steps of %s\n' "${line%% *}" "$preset"
+      shown=$now
+    fi
+  done
+  [ ! -t 1 ] || printf '\r\033[K'
+}
+NINJA_STATUS='[%f/%t %es] ' cmake --build "build/$preset" --target "${@:-all}" 2>&1 | tee "$log" | show_progress ||
+  fail

@@ -10,53 +10,53 @@ namespace {
 using model::InstanceState;
 using model::Pausing;
 
-const Time kStart = Time{} + 100s;
+const Time kStandstillStart = Time{} + 100s;
 
 TEST(Standstill, ARunThatGoesOnIsToldNothing) {
   Standstill run;
-  EXPECT_EQ(run.ask(kStart, Pausing::Running, 60s), std::nullopt);
+  EXPECT_EQ(run.ask(kStandstillStart, Pausing::Running, 60s), std::nullopt);
   EXPECT_EQ(run.due(), std::nullopt);
 }
 
 TEST(Standstill, IsOrderedOnceAndThenIsSo) {
   Standstill run;
-  const auto order = run.ask(kStart, Pausing::Paused, 60s);
+  const auto order = run.ask(kStandstillStart, Pausing::Paused, 60s);
   ASSERT_TRUE(order);
   EXPECT_TRUE(run.may_be_paused());
   EXPECT_FALSE(run.is_paused());
-  EXPECT_EQ(run.ask(kStart, Pausing::Paused, 60s), std::nullopt);
-  EXPECT_TRUE(run.answered(kStart, *order, ""));
+  EXPECT_EQ(run.ask(kStandstillStart, Pausing::Paused, 60s), std::nullopt);
+  EXPECT_TRUE(run.answered(kStandstillStart, *order, ""));
   EXPECT_TRUE(run.is_paused());
   EXPECT_EQ(run.due(), std::nullopt);
 }
 
 TEST(Standstill, AnAnswerToAnEarlierOrderIsIgnored) {
   Standstill run;
-  const auto first = run.ask(kStart, Pausing::Paused, 60s);
-  const auto second = run.ask(kStart, Pausing::Running, 60s);
+  const auto first = run.ask(kStandstillStart, Pausing::Paused, 60s);
+  const auto second = run.ask(kStandstillStart, Pausing::Running, 60s);
   ASSERT_TRUE(first && second);
-  EXPECT_FALSE(run.answered(kStart, *first, ""));
+  EXPECT_FALSE(run.answered(kStandstillStart, *first, ""));
   EXPECT_FALSE(run.is_paused());
-  EXPECT_TRUE(run.answered(kStart, *second, ""));
-  EXPECT_FALSE(run.answered(kStart, *second, ""));
+  EXPECT_TRUE(run.answered(kStandstillStart, *second, ""));
+  EXPECT_FALSE(run.answered(kStandstillStart, *second, ""));
   EXPECT_FALSE(run.may_be_paused());
 }
 
 TEST(Standstill, AnOrderThatIsNotAnsweredIsGivenAgain) {
   Standstill run;
-  const auto first = run.ask(kStart, Pausing::Paused, 60s);
-  EXPECT_EQ(run.due(), kStart + 60s);
-  const auto second = run.ask(kStart + 60s, Pausing::Paused, 60s);
+  const auto first = run.ask(kStandstillStart, Pausing::Paused, 60s);
+  EXPECT_EQ(run.due(), kStandstillStart + 60s);
+  const auto second = run.ask(kStandstillStart + 60s, Pausing::Paused, 60s);
   ASSERT_TRUE(first && second);
   EXPECT_NE(*first, *second);
   EXPECT_EQ(run.problem()->reason, "PauseFailed");
-  EXPECT_TRUE(run.answered(kStart + 61s, *second, ""));
+  EXPECT_TRUE(run.answered(kStandstillStart + 61s, *second, ""));
   EXPECT_EQ(run.problem(), std::nullopt);
 }
 
 TEST(Standstill, WhatFailedIsTriedAgainLaterAndLater) {
   Standstill run;
-  Time now = kStart;
+  Time now = kStandstillStart;
   for (const Duration wait : {1s, 2s, 4s, 8s, 16s, 32s, 60s, 60s}) {
     const auto order = run.ask(now, Pausing::Paused, 60s);
     ASSERT_TRUE(order);
@@ -71,20 +71,21 @@ TEST(Standstill, WhatFailedIsTriedAgainLaterAndLater) {
 // Nobody knows how far a pause that failed has come.
 TEST(Standstill, AFailedPauseIsTakenBackWhenItShallGoOn) {
   Standstill run;
-  run.answered(kStart, run.ask(kStart, Pausing::Paused, 60s).value_or(0), "frozen solid");
+  run.answered(kStandstillStart, run.ask(kStandstillStart, Pausing::Paused, 60s).value_or(0),
+               "frozen solid");
   EXPECT_FALSE(run.may_be_paused());
-  const auto order = run.ask(kStart, Pausing::Running, 60s);
+  const auto order = run.ask(kStandstillStart, Pausing::Running, 60s);
   ASSERT_TRUE(order);
   EXPECT_EQ(run.problem(), std::nullopt);
-  run.answered(kStart, *order, "");
-  EXPECT_EQ(run.ask(kStart, Pausing::Running, 60s), std::nullopt);
+  run.answered(kStandstillStart, *order, "");
+  EXPECT_EQ(run.ask(kStandstillStart, Pausing::Running, 60s), std::nullopt);
 }
 
 TEST(Standstill, AFoundRunIsToldWhatItShallDo) {
   Standstill run;
   run.doubt();
   EXPECT_FALSE(run.may_be_paused());
-  EXPECT_TRUE(run.ask(kStart, Pausing::Running, 60s));
+  EXPECT_TRUE(run.ask(kStandstillStart, Pausing::Running, 60s));
 }
 
 // --- Of a whole agent --------------------------------------------------------------------------

@@ -6,20 +6,21 @@
 namespace berth::agent {
 namespace {
 
-const model::InstanceKey kWeb = key_of("web");
-const RunId kRun{number(1), 0};
+const model::InstanceKey kStateKey = key_of("web");
+const RunId kStateRun{number(1), 0};
 
 model::SavedState a_state(std::uint64_t generation, const std::string& content = "content") {
-  return {.key = kWeb, .generation = generation, .digest = "of-" + content, .content = content};
+  return {
+      .key = kStateKey, .generation = generation, .digest = "of-" + content, .content = content};
 }
 
 StateSaved saved(const std::string& content, std::int64_t size = 10) {
-  return {.key = kWeb, .size = Bytes{size}, .digest = "of-" + content, .content = content};
+  return {.key = kStateKey, .size = Bytes{size}, .digest = "of-" + content, .content = content};
 }
 
 CommandReceived heard(std::uint64_t n, const std::string& content) {
   CommandReceived received = a_partial_command(n, {});
-  received.command.states = {{.key = kWeb, .digest = "of-" + content}};
+  received.command.states = {{.key = kStateKey, .digest = "of-" + content}};
   return received;
 }
 
@@ -30,7 +31,8 @@ CommandReceived hands(std::uint64_t n, const model::SavedState& state) {
 }
 
 Exited exited_with(const std::string& content) {
-  return {.key = kWeb, .run = kRun, .exit_code = 0, .problem = {}, .state = saved(content)};
+  return {
+      .key = kStateKey, .run = kStateRun, .exit_code = 0, .problem = {}, .state = saved(content)};
 }
 
 TEST(HandedState, GoesWithTheFirstStart) {
@@ -38,15 +40,15 @@ TEST(HandedState, GoesWithTheFirstStart) {
   driver.tell(hands(1, a_state(7)));
   ASSERT_EQ(driver.actions<Start>().size(), 1U);
   EXPECT_EQ(driver.actions<Start>()[0].state, a_state(7));
-  EXPECT_EQ(driver.durable().handed.at(kWeb), a_state(7));
+  EXPECT_EQ(driver.durable().handed.at(kStateKey), a_state(7));
 }
 
 TEST(HandedState, IsForgottenWhenARunHasGoneOnFromIt) {
   Driver driver = a_driver();
   driver.tell(hands(1, a_state(7)));
-  driver.tell(Started{kWeb, kRun});
+  driver.tell(Started{kStateKey, kStateRun});
   EXPECT_TRUE(driver.durable().handed.empty());
-  driver.tell(Exited{kWeb, kRun, 1});
+  driver.tell(Exited{kStateKey, kStateRun, 1});
   driver.wait(2s);
   ASSERT_EQ(driver.actions<Start>().size(), 1U);
   EXPECT_EQ(driver.actions<Start>()[0].state, std::nullopt);
@@ -55,7 +57,7 @@ TEST(HandedState, IsForgottenWhenARunHasGoneOnFromIt) {
 TEST(HandedState, IsTriedAgainWhenTheStartFails) {
   Driver driver = a_driver();
   driver.tell(hands(1, a_state(7)));
-  driver.tell(StartFailed{kWeb, kRun, {"StateFailed", "no room"}});
+  driver.tell(StartFailed{kStateKey, kStateRun, {"StateFailed", "no room"}});
   driver.wait(2s);
   ASSERT_EQ(driver.actions<Start>().size(), 1U);
   EXPECT_EQ(driver.actions<Start>()[0].state, a_state(7));
@@ -145,7 +147,7 @@ TEST(SavedState, ThatCannotTravelIsComplainedOfWhateverTheQuota) {
   spec.item.quotas.state = Bytes{8 << 20};
   Driver driver = a_driver_running(spec);
   Measured measured;
-  measured.footprints[kWeb].state = model::SavedState::kSizeMax + Bytes{1};
+  measured.footprints[kStateKey].state = model::SavedState::kSizeMax + Bytes{1};
   driver.tell(measured);
   EXPECT_EQ(driver.status("web").problem.reason, "StateTooLarge");
 }
@@ -161,9 +163,9 @@ TEST(LastState, ComesWithTheReportThatTheInstanceIsGone) {
   Driver driver = a_driver_running(a_spec("web"));
   driver.tell(a_full_command(2, {}));
   driver.tell(exited_with("last"));
-  EXPECT_EQ(driver.report().gone, std::vector{kWeb});
+  EXPECT_EQ(driver.report().gone, std::vector{kStateKey});
   EXPECT_EQ(driver.report().states.at(0).content, "last");
-  EXPECT_TRUE(driver.durable().last.contains(kWeb));
+  EXPECT_TRUE(driver.durable().last.contains(kStateKey));
 }
 
 TEST(LastState, IsInEveryFullReportUntilItIsHeard) {

@@ -49,7 +49,7 @@ TEST(Machine, BootIdsDiffer) {
   EXPECT_NE(make_boot_id(), make_boot_id());
 }
 
-class Tag : public testing::Test {
+class Tag : public ::testing::Test {
  protected:
   Tag() {
     std::string path = (fs::temp_directory_path() / "berth-tag-XXXXXX").string();

@@ -29,7 +29,7 @@ model::InstanceSpec a_script(const std::string& item, const std::string& script)
   return spec;
 }
 
-bool is_active(const v1::ReportedStatus& status) { return status.state() == v1::ACTIVE; }
+bool is_reported_active(const v1::ReportedStatus& status) { return status.state() == v1::ACTIVE; }
 
 // Real processes, a real store; only the control plane is ours.
 class RealOutside : public ::testing::Test {
@@ -88,11 +88,11 @@ TEST_F(RealOutside, AProcessOutlivesItsAgentAndIsAdopted) {
     FakeServer server;
     const auto agent = an_agent(server, AtTheEnd::Leave);
     server.say(a_command(1, {a_script("web", "echo begun; exec sleep 1000")}));
-    ASSERT_TRUE(server.wait_for_status("web", is_active));
+    ASSERT_TRUE(server.wait_for_status("web", is_reported_active));
   }
   FakeServer server;
   const auto agent = an_agent(server, AtTheEnd::Stop);
-  EXPECT_TRUE(server.wait_for_status("web", is_active));
+  EXPECT_TRUE(server.wait_for_status("web", is_reported_active));
   std::uint64_t stream = 1;
   std::string log;
   while ((log = log_of(server, "web", stream++)).empty()) std::this_thread::yield();
@@ -125,7 +125,7 @@ TEST_F(RealOutside, ASessionTalksToARealProgram) {
   FakeServer server;
   const auto agent = an_agent(server, AtTheEnd::Stop);
   server.say(a_command(1, {a_script("web", "exec sleep 1000")}));
-  ASSERT_TRUE(server.wait_for_status("web", is_active));
+  ASSERT_TRUE(server.wait_for_status("web", is_reported_active));
   v1::ToAgent message;
   v1::OpenExec& open = *message.mutable_open_exec();
   open.set_stream(1);
@@ -151,7 +151,7 @@ TEST_F(RealOutside, WhatIsNoLongerWantedIsGone) {
   FakeServer server;
   const auto agent = an_agent(server, AtTheEnd::Stop);
   server.say(a_command(1, {a_script("web", "exec sleep 1000")}));
-  ASSERT_TRUE(server.wait_for_status("web", is_active));
+  ASSERT_TRUE(server.wait_for_status("web", is_reported_active));
   server.say(a_command(2, {}));
   EXPECT_TRUE(server.wait_for([](const v1::FromAgent& message) {
     return message.report().gone_size() == 1 && message.report().gone(0).item() == "web";

@@ -57,7 +57,7 @@ class Receiver {
 };
 
 bool has_data(const v1::StreamData& piece) { return !piece.data().empty(); }
-bool ends(const v1::StreamData& piece) { return piece.end(); }
+bool is_end(const v1::StreamData& piece) { return piece.end(); }
 
 // A program that reads slowly, or talks without end.
 class FakeProgram final : public runtime::ExecSession {
@@ -91,7 +91,7 @@ class FakeProgram final : public runtime::ExecSession {
   std::thread thread_;
 };
 
-class StreamsTest : public testing::Test {
+class StreamsTest : public ::testing::Test {
  protected:
   // A log of so many lines of 1 KiB.
   StreamEnds ends_of(std::size_t lines) {
@@ -179,15 +179,15 @@ TEST_F(StreamsTest, ALogThatWaitsForItsReaderCanBeEnded) {
   v1::StreamData end = a_piece();
   end.set_end(true);
   streams.receive(kConnection, end);
-  EXPECT_TRUE(receiver_.wait_for(ends));
+  EXPECT_TRUE(receiver_.wait_for(is_end));
 }
 
 TEST_F(StreamsTest, NothingIsLostOnALogWhoseReaderPauses) {
   Streams streams(ends_of(2'000));
   streams.open_logs(kConnection, a_log());
-  for (std::size_t come = kPiecesInWindow; receiver_.count(ends) == 0; ++come) {
-    ASSERT_TRUE(
-        receiver_.wait_for([](const auto& piece) { return has_data(piece) || ends(piece); }, come));
+  for (std::size_t come = kPiecesInWindow; receiver_.count(is_end) == 0; ++come) {
+    ASSERT_TRUE(receiver_.wait_for(
+        [](const auto& piece) { return has_data(piece) || is_end(piece); }, come));
     streams.receive(kConnection, a_credit(link::kPieceBytes));
   }
   std::string whole;

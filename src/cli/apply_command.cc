@@ -11,7 +11,7 @@
 namespace berth::cli {
 namespace {
 
-constexpr const char* kExamples =
+constexpr const char* kApplyExamples =
     "Examples:\n"
     "  berth apply -f app.yaml                    and wait until everything is proven to be well\n"
     "  berth apply -f examples/demo --no-wait     only hand it over\n"
@@ -62,7 +62,7 @@ Result<ExitCode> run(const ApplyFlags& flags, Console& console) {
                     flags.change, console);
 }
 
-Command declare(CLI::App& verb) {
+Command declare_apply(CLI::App& verb) {
   const auto flags = std::make_shared<ApplyFlags>();
   verb.add_option("-f,--file", flags->files,
                   "Manifests: a file, a directory or - (standard input); repeatable")
@@ -76,13 +76,13 @@ Command declare(CLI::App& verb) {
       ->envname("BERTH_IF_REVISION");
   declare_change_flags(verb, flags->change);
   declare_connection_flags(verb, flags->connection);
-  verb.footer(kExamples);
+  verb.footer(kApplyExamples);
   return [flags](Console& console) { return run(*flags, console); };
 }
 
 }  // namespace
 
 const Verb apply_verb{"apply", "Make documents the desired state, and watch it become true",
-                      declare};
+                      declare_apply};
 
 }  // namespace berth::cli

@@ -364,7 +364,7 @@ Result<ExitCode> interrupted(const Progress& progress, Console& console) {
   return ExitCode::Interrupted;
 }
 
-ExitCode exit_code_of(const Progress& progress, Console& console) {
+ExitCode exit_code_of_change(const Progress& progress, Console& console) {
   if (progress.superseded_by() > 0) {
     console.err << fmt::format(
         "Superseded by revision {}: somebody has asked for something else since.\n",
@@ -434,7 +434,7 @@ Result<ExitCode> run_change(const client::Client& client, const client::Request&
                  "goes on. berth get instances shows how far it is."};
   }
   print_end(flags, progress, console);
-  return exit_code_of(progress, console);
+  return exit_code_of_change(progress, console);
 }
 
 }  // namespace berth::cli

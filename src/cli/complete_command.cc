@@ -30,7 +30,7 @@ Result<Names> node_names(const client::Client& client) {
   return names;
 }
 
-Result<Names> document_names(const client::Client& client, Kind kind) {
+Result<Names> documents_called(const client::Client& client, Kind kind) {
   Names names;
   const v1::Documents all = TRY(list_documents(client, kind));
   for (const auto& document : all.documents()) {
@@ -43,7 +43,7 @@ Result<Names> names_of(const client::Client& client, Kind kind) {
   if (kind == Kind::Instance) return instance_names(client);
   if (kind == Kind::Node) return node_names(client);
   if (kind == Kind::Event) return Names{};
-  return document_names(client, kind);
+  return documents_called(client, kind);
 }
 
 Names with_prefix(Names names, std::string_view prefix) {
@@ -73,7 +73,7 @@ Result<Names> candidates(const Names& words, const ConnectionFlags& connection) 
   if (has_kinds && words.size() == 2) return kind_words();
   const client::Client client = TRY(connect(connection, kQuick));
   if (before == "--node") return node_names(client);
-  if (before == "--item") return document_names(client, Kind::Item);
+  if (before == "--item") return documents_called(client, Kind::Item);
   if (before.starts_with("-")) return Names{};
   if (is_one_of(verb, {"drain", "cordon", "uncordon", "forget"})) return node_names(client);
   if (is_one_of(verb, {"logs", "exec", "why", "pause", "resume"})) return instance_names(client);
@@ -82,7 +82,7 @@ Result<Names> candidates(const Names& words, const ConnectionFlags& connection) 
   return Names{};
 }
 
-Command declare(CLI::App& verb) {
+Command declare_complete(CLI::App& verb) {
   const auto words = std::make_shared<Names>();
   const auto connection = std::make_shared<ConnectionFlags>();
   declare_connection_flags(verb, *connection);
@@ -105,6 +105,7 @@ Command declare(CLI::App& verb) {
 
 }  // namespace
 
-const Verb complete_verb{"__complete", "Print names for completion scripts", declare, true};
+const Verb complete_verb{"__complete", "Print names for completion scripts", declare_complete,
+                         true};
 
 }  // namespace berth::cli

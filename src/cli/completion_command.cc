@@ -13,7 +13,7 @@
 namespace berth::cli {
 namespace {
 
-constexpr const char* kExamples =
+constexpr const char* kCompletionExamples =
     "Examples:\n"
     "  source <(berth completion bash)                     # this shell; add it to ~/.bashrc\n"
     "  berth completion zsh > \"${fpath[1]}/_berth\"\n"
@@ -179,11 +179,11 @@ std::string fish(const std::vector<VerbWords>& all) {
   return out;
 }
 
-Command declare(CLI::App& verb) {
+Command declare_completion(CLI::App& verb) {
   const auto shell = std::make_shared<std::string>();
   add_choice(verb, "SHELL", *shell, {"bash", "zsh", "fish"}, "The shell to complete in")
       ->required();
-  verb.footer(kExamples);
+  verb.footer(kCompletionExamples);
   return [shell, program = verb.get_parent()](Console& console) -> Result<ExitCode> {
     const std::vector<VerbWords> all = all_verbs(*program);
     console.out << (*shell == "bash" ? bash(all) : *shell == "zsh" ? zsh(all) : fish(all));
@@ -193,6 +193,7 @@ Command declare(CLI::App& verb) {
 
 }  // namespace
 
-const Verb completion_verb{"completion", "Print a completion script for a shell", declare};
+const Verb completion_verb{"completion", "Print a completion script for a shell",
+                           declare_completion};
 
 }  // namespace berth::cli

@@ -8,7 +8,7 @@
 namespace berth::cli {
 namespace {
 
-std::string environment(const char* name) {
+std::string environment_text(const char* name) {
   const char* value = std::getenv(name);
   return value == nullptr ? "" : value;
 }
@@ -27,9 +27,10 @@ void declare_connection_flags(CLI::App& verb, ConnectionFlags& flags) {
 }
 
 std::string config_directory() {
-  if (const std::string named = environment("BERTH_CONFIG_DIR"); !named.empty()) return named;
-  if (const std::string xdg = environment("XDG_CONFIG_HOME"); !xdg.empty()) return xdg + "/berth";
-  const std::string home = environment("HOME");
+  if (const std::string named = environment_text("BERTH_CONFIG_DIR"); !named.empty()) return named;
+  if (const std::string xdg = environment_text("XDG_CONFIG_HOME"); !xdg.empty())
+    return xdg + "/berth";
+  const std::string home = environment_text("HOME");
   return home.empty() ? "" : home + "/.config/berth";
 }
 
@@ -38,7 +39,7 @@ Result<client::Client> connect(const ConnectionFlags& flags, client::Client::Opt
       {.server = flags.server,
        .socket = flags.socket,
        .config_directory = config_directory(),
-       .runtime_directory = geteuid() == 0 ? "" : environment("XDG_RUNTIME_DIR")}));
+       .runtime_directory = geteuid() == 0 ? "" : environment_text("XDG_RUNTIME_DIR")}));
   return client::Client(endpoint, options);
 }
 

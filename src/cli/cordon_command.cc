@@ -18,7 +18,7 @@ struct CordonFlags {
   std::vector<std::string> nodes;
 };
 
-Command declare(CLI::App& verb, const char* examples) {
+Command declare_cordon(CLI::App& verb, const char* examples) {
   const auto flags = std::make_shared<CordonFlags>();
   verb.add_option("NODE", flags->nodes, "Which nodes")->type_name("")->required()->expected(1, -1);
   declare_connection_flags(verb, flags->connection);
@@ -46,13 +46,13 @@ Command declare_cordon(CLI::App& verb) {
           "  berth cordon n1             what runs there stays; nothing new comes\n"
           "  berth drain n1              moves away what runs there, too\n\n") +
       kCodes;
-  return declare(verb, examples.c_str());
+  return declare_cordon(verb, examples.c_str());
 }
 
 Command declare_uncordon(CLI::App& verb) {
   static const std::string examples =
       std::string("Examples:\n  berth uncordon n1           also ends a drain\n\n") + kCodes;
-  return declare(verb, examples.c_str());
+  return declare_cordon(verb, examples.c_str());
 }
 
 }  // namespace

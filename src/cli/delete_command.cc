@@ -26,7 +26,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr const char* kExamples =
+constexpr const char* kDeleteExamples =
     "Examples:\n"
     "  berth delete deployment base         what only it asked for stops\n"
     "  berth delete deployment base --dry-run         only shows what would stop, move or restart\n"
@@ -186,7 +186,7 @@ Result<ExitCode> run(const DeleteFlags& flags, Console& console) {
   return code;
 }
 
-Command declare(CLI::App& verb) {
+Command declare_delete(CLI::App& verb) {
   const auto flags = std::make_shared<DeleteFlags>();
   verb.add_option("KIND", flags->words, "item, deployment, nodeconfig, ..., then names")
       ->type_name("")
@@ -203,12 +203,12 @@ Command declare(CLI::App& verb) {
                "How long an item may wait for its instances to stop; left out: one minute")
       ->envname("BERTH_TIMEOUT");
   declare_connection_flags(verb, flags->connection);
-  verb.footer(kExamples);
+  verb.footer(kDeleteExamples);
   return [flags](Console& console) { return run(*flags, console); };
 }
 
 }  // namespace
 
-const Verb delete_verb{"delete", "Delete documents from the desired state", declare};
+const Verb delete_verb{"delete", "Delete documents from the desired state", declare_delete};
 
 }  // namespace berth::cli

@@ -19,7 +19,7 @@ namespace {
 
 using google::protobuf::Struct;
 
-constexpr const char* kExamples =
+constexpr const char* kDescribeExamples =
     "Examples:\n"
     "  berth describe instance web/vehicle/0\n"
     "  berth describe node n1\n"
@@ -200,7 +200,7 @@ Result<std::string> describe_node(const client::Client& client, const std::strin
 }
 
 // The items and subjects that a deployment runs, as "item/subject".
-std::vector<std::string> runs_of(const Struct& deployment) {
+std::vector<std::string> described_runs_of(const Struct& deployment) {
   std::vector<std::string> runs;
   const Json json = json_of(deployment);
   const Json spec = json.value("spec", Json::object());
@@ -229,7 +229,7 @@ Result<std::string> describe_document(const client::Client& client, Kind kind,
   for (const Struct* document : TRY(pick_documents(all, kind, name))) {
     out += (out.empty() ? "" : "---\n") + yaml_text(json_of(*document));
     if (kind == Kind::Item) below = {document_name(*document)};
-    if (kind == Kind::Deployment) below = runs_of(*document);
+    if (kind == Kind::Deployment) below = described_runs_of(*document);
   }
   std::vector<std::string> about{fmt::format("{}/{}", singular(kind), name)};
   if (!below.empty()) {
@@ -257,19 +257,19 @@ Result<ExitCode> run(const DescribeFlags& flags, Console& console) {
   return ExitCode::Done;
 }
 
-Command declare(CLI::App& verb) {
+Command declare_describe(CLI::App& verb) {
   const auto flags = std::make_shared<DescribeFlags>();
   verb.add_option("KIND", flags->kind, "instance, node, item, deployment, nodeconfig, ...")
       ->type_name("")
       ->required();
   verb.add_option("NAME", flags->name, "Which one")->type_name("")->required();
   declare_connection_flags(verb, flags->connection);
-  verb.footer(kExamples);
+  verb.footer(kDescribeExamples);
   return [flags](Console& console) { return run(*flags, console); };
 }
 
 }  // namespace
 
-const Verb describe_verb{"describe", "Tell all about one thing, with its events", declare};
+const Verb describe_verb{"describe", "Tell all about one thing, with its events", declare_describe};
 
 }  // namespace berth::cli

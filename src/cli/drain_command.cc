@@ -26,7 +26,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr const char* kExamples =
+constexpr const char* kDrainExamples =
     "Examples:\n"
     "  berth drain n1 -m \"new disk\"          and wait until it is empty\n"
     "  berth drain n1 --deadline 10m         what has not moved by then is stopped\n"
@@ -178,7 +178,7 @@ Result<ExitCode> run(const DrainFlags& flags, Console& console) {
   return Drain(flags, console).wait(client);
 }
 
-Command declare(CLI::App& verb) {
+Command declare_drain(CLI::App& verb) {
   const auto flags = std::make_shared<DrainFlags>();
   verb.add_option("NODE", flags->node, "Which node")->type_name("")->required();
   add_duration(verb, "--deadline", flags->deadline, "Stop what has not moved by then")
@@ -191,12 +191,12 @@ Command declare(CLI::App& verb) {
   verb.add_flag("--no-wait", flags->no_wait, "Do not wait until the node is empty")
       ->envname("BERTH_NO_WAIT");
   declare_connection_flags(verb, flags->connection);
-  verb.footer(kExamples);
+  verb.footer(kDrainExamples);
   return [flags](Console& console) { return run(*flags, console); };
 }
 
 }  // namespace
 
-const Verb drain_verb{"drain", "Move everything away from a node", declare};
+const Verb drain_verb{"drain", "Move everything away from a node", declare_drain};
 
 }  // namespace berth::cli

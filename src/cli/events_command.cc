@@ -15,7 +15,7 @@
 namespace berth::cli {
 namespace {
 
-constexpr const char* kExamples =
+constexpr const char* kEventsExamples =
     "Examples:\n"
     "  berth events                          what happened in the cluster\n"
     "  berth events node/n1                  to one node\n"
@@ -90,7 +90,7 @@ Result<ExitCode> run(const EventsFlags& flags, Console& console) {
   return ExitCode::Done;
 }
 
-Command declare(CLI::App& verb) {
+Command declare_events(CLI::App& verb) {
   const auto flags = std::make_shared<EventsFlags>();
   verb.add_option("OBJECT", flags->about, "node/NAME or instance/ITEM[/SUBJECT[/INDEX]]")
       ->type_name("");
@@ -101,12 +101,13 @@ Command declare(CLI::App& verb) {
   verb.add_flag("-w,--watch", flags->watch, "Go on as things happen, until Ctrl-C")
       ->envname("BERTH_WATCH");
   declare_connection_flags(verb, flags->connection);
-  verb.footer(kExamples);
+  verb.footer(kEventsExamples);
   return [flags](Console& console) { return run(*flags, console); };
 }
 
 }  // namespace
 
-const Verb events_verb{"events", "Show what happened, to the cluster or to one thing", declare};
+const Verb events_verb{"events", "Show what happened, to the cluster or to one thing",
+                       declare_events};
 
 }  // namespace berth::cli

@@ -14,7 +14,7 @@
 namespace berth::cli {
 namespace {
 
-constexpr const char* kExamples =
+constexpr const char* kExecExamples =
     "Examples:\n"
     "  berth exec web -- cat /etc/os-release\n"
     "  berth exec -it web/vehicle/0 -- sh            a shell on your terminal\n"
@@ -60,7 +60,7 @@ Result<ExitCode> run(const ExecFlags& flags, Console& console) {
   return static_cast<ExitCode>(*code & 0xFF);
 }
 
-Command declare(CLI::App& verb) {
+Command declare_exec(CLI::App& verb) {
   const auto flags = std::make_shared<ExecFlags>();
   verb.add_option("INSTANCE", flags->words, "item[/subject[/index]], then -- and the command")
       ->type_name("")
@@ -71,12 +71,12 @@ Command declare(CLI::App& verb) {
   verb.add_flag("-t,--tty", flags->terminal, "Give it a terminal; yours goes into raw mode")
       ->envname("BERTH_TTY");
   declare_connection_flags(verb, flags->connection);
-  verb.footer(kExamples);
+  verb.footer(kExecExamples);
   return [flags](Console& console) { return run(*flags, console); };
 }
 
 }  // namespace
 
-const Verb exec_verb{"exec", "Run a command inside an instance", declare};
+const Verb exec_verb{"exec", "Run a command inside an instance", declare_exec};
 
 }  // namespace berth::cli

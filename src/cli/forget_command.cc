@@ -14,7 +14,7 @@
 namespace berth::cli {
 namespace {
 
-constexpr const char* kExamples =
+constexpr const char* kForgetExamples =
     "Examples:\n"
     "  berth forget n3\n"
     "\n"
@@ -41,16 +41,16 @@ Result<ExitCode> run(const ForgetFlags& flags, Console& console) {
   return ExitCode::Done;
 }
 
-Command declare(CLI::App& verb) {
+Command declare_forget(CLI::App& verb) {
   const auto flags = std::make_shared<ForgetFlags>();
   verb.add_option("NODE", flags->node, "Which node")->type_name("")->required();
   declare_connection_flags(verb, flags->connection);
-  verb.footer(kExamples);
+  verb.footer(kForgetExamples);
   return [flags](Console& console) { return run(*flags, console); };
 }
 
 }  // namespace
 
-const Verb forget_verb{"forget", "Forget a node for good", declare};
+const Verb forget_verb{"forget", "Forget a node for good", declare_forget};
 
 }  // namespace berth::cli

@@ -21,7 +21,7 @@ namespace {
 
 using google::protobuf::Struct;
 
-constexpr const char* kExamples =
+constexpr const char* kGetExamples =
     "Examples:\n"
     "  berth get instances                       what runs where, in which state\n"
     "  berth get instances --node n1 --state failed\n"
@@ -304,7 +304,7 @@ Result<ExitCode> run(const GetFlags& flags, Console& console) {
   return ExitCode::Done;
 }
 
-Command declare(CLI::App& verb) {
+Command declare_get(CLI::App& verb) {
   const auto flags = std::make_shared<GetFlags>();
   verb.add_option("KIND", flags->words, "What to list, and names of such things")
       ->type_name("")
@@ -326,12 +326,12 @@ Command declare(CLI::App& verb) {
                 "Also instances that are only kept for the day they are asked for again")
       ->envname("BERTH_ALL");
   declare_connection_flags(verb, flags->connection);
-  verb.footer(kExamples);
+  verb.footer(kGetExamples);
   return [flags](Console& console) { return run(*flags, console); };
 }
 
 }  // namespace
 
-const Verb get_verb{"get", "List instances, nodes, documents or events", declare};
+const Verb get_verb{"get", "List instances, nodes, documents or events", declare_get};
 
 }  // namespace berth::cli

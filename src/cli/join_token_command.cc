@@ -15,7 +15,7 @@
 namespace berth::cli {
 namespace {
 
-constexpr const char* kExamples =
+constexpr const char* kJoinTokenExamples =
     "Examples:\n"
     "  berth join-token                            paste the line on the machine that shall join\n"
     "  berth join-token --name n4 --ttl 10m        only for a node of that name, only for a while\n"
@@ -59,7 +59,7 @@ Result<ExitCode> run(const TokenFlags& flags, Console& console) {
   return ExitCode::Done;
 }
 
-Command declare(CLI::App& verb) {
+Command declare_join_token(CLI::App& verb) {
   const auto flags = std::make_shared<TokenFlags>();
   add_choice(verb, "--role", flags->role, {"node", "admin", "viewer"}, "What it makes its user")
       ->envname("BERTH_ROLE");
@@ -70,12 +70,13 @@ Command declare(CLI::App& verb) {
       ->envname("BERTH_TTL");
   add_output_flag(verb, flags->output);
   declare_connection_flags(verb, flags->connection);
-  verb.footer(kExamples);
+  verb.footer(kJoinTokenExamples);
   return [flags](Console& console) { return run(*flags, console); };
 }
 
 }  // namespace
 
-const Verb join_token_verb{"join-token", "Make a token for a node or user to join", declare};
+const Verb join_token_verb{"join-token", "Make a token for a node or user to join",
+                           declare_join_token};
 
 }  // namespace berth::cli

@@ -15,7 +15,7 @@
 namespace berth::cli {
 namespace {
 
-constexpr const char* kExamples =
+constexpr const char* kLoginExamples =
     "Examples:\n"
     "  berth join-token --role admin              there: prints a token\n"
     "  berth login https://unit7:8443 TOKEN       here\n"
@@ -66,7 +66,7 @@ Result<ExitCode> run(const LoginFlags& flags, Console& console) {
   return ExitCode::Done;
 }
 
-Command declare(CLI::App& verb) {
+Command declare_login(CLI::App& verb) {
   const auto flags = std::make_shared<LoginFlags>();
   verb.add_option("SERVER", flags->server, "https://HOST:PORT")->type_name("")->required();
   verb.add_option("TOKEN", flags->token, "What berth join-token printed there")
@@ -75,12 +75,13 @@ Command declare(CLI::App& verb) {
   verb.add_option("--name", flags->name, "Your name there, if the token does not say it")
       ->type_name("NAME")
       ->envname("BERTH_NAME");
-  verb.footer(kExamples);
+  verb.footer(kLoginExamples);
   return [flags](Console& console) { return run(*flags, console); };
 }
 
 }  // namespace
 
-const Verb login_verb{"login", "Use a control plane elsewhere, with a token from there", declare};
+const Verb login_verb{"login", "Use a control plane elsewhere, with a token from there",
+                      declare_login};
 
 }  // namespace berth::cli

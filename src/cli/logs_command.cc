@@ -13,7 +13,7 @@
 namespace berth::cli {
 namespace {
 
-constexpr const char* kExamples =
+constexpr const char* kLogsExamples =
     "Examples:\n"
     "  berth logs web\n"
     "  berth logs web/vehicle/1 --tail 20 -f     the last lines, and then as they come\n"
@@ -51,7 +51,7 @@ Result<ExitCode> run(const LogsFlags& flags, Console& console) {
   return ExitCode::Done;
 }
 
-Command declare(CLI::App& verb) {
+Command declare_logs(CLI::App& verb) {
   const auto flags = std::make_shared<LogsFlags>();
   verb.add_option("INSTANCE", flags->instance, "item[/subject[/index]]")->type_name("")->required();
   verb.add_flag("-f,--follow", flags->follow, "Go on as it prints, until Ctrl-C")
@@ -60,12 +60,12 @@ Command declare(CLI::App& verb) {
       ->type_name("N")
       ->envname("BERTH_TAIL");
   declare_connection_flags(verb, flags->connection);
-  verb.footer(kExamples);
+  verb.footer(kLogsExamples);
   return [flags](Console& console) { return run(*flags, console); };
 }
 
 }  // namespace
 
-const Verb logs_verb{"logs", "Print what an instance has written", declare};
+const Verb logs_verb{"logs", "Print what an instance has written", declare_logs};
 
 }  // namespace berth::cli

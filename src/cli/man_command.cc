@@ -46,7 +46,7 @@ const CLI::App* verb_named(const CLI::App& program, const std::string& name) {
   return nullptr;
 }
 
-Command declare(CLI::App& verb) {
+Command declare_man(CLI::App& verb) {
   const auto flags = std::make_shared<ManFlags>();
   verb.add_option("VERB", flags->verb, "Of which verb; left out: of the program")->type_name("");
   verb.add_option("--directory", flags->directory, "Write all pages there")->type_name("DIR");
@@ -65,6 +65,6 @@ Command declare(CLI::App& verb) {
 
 }  // namespace
 
-const Verb man_verb{"man", "Print manual pages", declare, true};
+const Verb man_verb{"man", "Print manual pages", declare_man, true};
 
 }  // namespace berth::cli

@@ -28,14 +28,14 @@ std::string text_of(const Tree* tree) {
   return tree == nullptr || tree->kind != Tree::Kind::Scalar ? "" : tree->text;
 }
 
-DocumentName name_of(const Tree& document) {
+DocumentName document_name_of(const Tree& document) {
   DocumentName name{text_of(member(&document, "kind")),
                     text_of(member(member(&document, "metadata"), "name"))};
   if (name.kind == "Item") name.name += "@" + text_of(member(member(&document, "spec"), "version"));
   return name;
 }
 
-DocumentName name_of(const google::protobuf::Struct& document) {
+DocumentName document_name_of(const google::protobuf::Struct& document) {
   const auto kind = document.fields().find("kind");
   return {kind == document.fields().end() ? "" : kind->second.string_value(),
           document_id(document)};
@@ -46,7 +46,7 @@ DocumentName name_of(const google::protobuf::Struct& document) {
 std::vector<DocumentName> document_names(const codec::SourceFile& file) {
   std::vector<DocumentName> names;
   for (const Tree& document : codec::read_yaml(file.text).documents) {
-    DocumentName name = name_of(document);
+    DocumentName name = document_name_of(document);
     if (!name.kind.empty() && !name.name.empty()) names.push_back(std::move(name));
   }
   return names;
@@ -60,7 +60,7 @@ std::vector<codec::SourceFile> overlaid(const v1::Cluster& cluster,
   }
   std::vector<codec::SourceFile> all;
   for (const google::protobuf::Struct& document : cluster.documents()) {
-    if (replaced.contains(name_of(document))) continue;
+    if (replaced.contains(document_name_of(document))) continue;
     if (all.empty() || all.back().text.size() > kPieceBytes) all.push_back({"<cluster>", ""});
     all.back().text += "---\n" + json_line(json_of(document));
   }

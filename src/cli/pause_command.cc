@@ -175,7 +175,7 @@ class Pausing {
   Clock::time_point end_ = Clock::time_point::max();
 };
 
-Command declare(CLI::App& verb, const Words& words) {
+Command declare_pause(CLI::App& verb, const Words& words) {
   const auto flags = std::make_shared<PauseFlags>();
   verb.add_option("INSTANCE", flags->instances,
                   "item/subject/index, or all of an item or of item/subject")
@@ -191,8 +191,8 @@ Command declare(CLI::App& verb, const Words& words) {
   return [flags, &words](Console& console) { return Pausing(*flags, words, console).run(); };
 }
 
-Command declare_pause(CLI::App& verb) { return declare(verb, kPause); }
-Command declare_resume(CLI::App& verb) { return declare(verb, kResume); }
+Command declare_pause(CLI::App& verb) { return declare_pause(verb, kPause); }
+Command declare_resume(CLI::App& verb) { return declare_pause(verb, kResume); }
 
 }  // namespace
 

@@ -19,7 +19,7 @@ using placement::Action;
 using placement::Placement;
 
 // Placements that differ in nothing but their index.
-struct Group {
+struct PlacementGroup {
   const Placement* first = nullptr;
   std::vector<std::uint32_t> indices;
 };
@@ -28,8 +28,8 @@ auto alike(const Placement& p) {
   return std::tie(p.key.item, p.key.subject, p.version, p.place, p.image, p.action, p.from);
 }
 
-std::vector<Group> one_each(const std::vector<Placement>& placements) {
-  std::vector<Group> groups;
+std::vector<PlacementGroup> one_each(const std::vector<Placement>& placements) {
+  std::vector<PlacementGroup> groups;
   for (const Placement& placement : placements) {
     groups.push_back({&placement, {placement.key.index}});
   }
@@ -37,8 +37,9 @@ std::vector<Group> one_each(const std::vector<Placement>& placements) {
 }
 
 // In the order of their first members.
-std::vector<Group> grouped(const std::vector<Placement>& placements, const PlanView& view) {
-  std::vector<Group> groups;
+std::vector<PlacementGroup> grouped(const std::vector<Placement>& placements,
+                                    const PlanView& view) {
+  std::vector<PlacementGroup> groups;
   const auto is_crowded_out = [&](const Placement* p) { return view.crowded_out.contains(p->key); };
   const auto less = [&](const Placement* a, const Placement* b) {
     const bool crowded = is_crowded_out(a);
@@ -50,7 +51,7 @@ std::vector<Group> grouped(const std::vector<Placement>& placements, const PlanV
     if (is_new) groups.push_back({&placement, {}});
     groups[it->second].indices.push_back(placement.key.index);
   }
-  for (Group& group : groups) std::ranges::sort(group.indices);
+  for (PlacementGroup& group : groups) std::ranges::sort(group.indices);
   return groups;
 }
 
@@ -109,7 +110,7 @@ std::string note_on(const Placement& placement) {
   return placement.leaves_storage ? "storage stays behind" : "";
 }
 
-std::vector<Cell> row_of(const Group& group, const PlanView& view) {
+std::vector<Cell> row_of(const PlacementGroup& group, const PlanView& view) {
   const Placement& placement = *group.first;
   const Downtime downtime = downtime_of(placement, view);
   const bool interrupts = downtime == Downtime::StopsFirst || downtime == Downtime::Restarts;
@@ -147,7 +148,7 @@ std::vector<Column> columns(Detail detail) {
 
 // What is shown row by row, and how many placements are only counted.
 struct Selection {
-  std::vector<Group> groups;
+  std::vector<PlacementGroup> groups;
   std::size_t kept = 0;
 };
 
@@ -156,7 +157,7 @@ Selection select(const PlanView& view) {
     return {one_each(view.plan.placements), 0};
   }
   Selection selection{grouped(view.plan.placements, view), 0};
-  std::erase_if(selection.groups, [&](const Group& group) {
+  std::erase_if(selection.groups, [&](const PlacementGroup& group) {
     if (group.first->action != Action::Keep) return false;
     selection.kept += group.indices.size();
     return true;
@@ -176,7 +177,7 @@ std::string placements_section(const PlanView& view) {
   if (view.plan.placements.empty()) return "";
   const Selection selection = select(view);
   Table table(columns(view.detail));
-  for (const Group& group : selection.groups) table.add(row_of(group, view));
+  for (const PlacementGroup& group : selection.groups) table.add(row_of(group, view));
   std::string out = view.style.paint("Instances", Tone::Strong) + "\n";
   if (!table.empty()) out += table.render(view.style, 2);
   if (selection.kept > 0) out += kept_line(selection.kept, view.style);
@@ -192,7 +193,8 @@ std::string stops_section(const PlanView& view) {
   }
   const bool many = view.detail == Detail::Short && as_placements.size() > kReadableRows;
   Table table({{"INSTANCE"}, {"COUNT", Align::Right}, {"VERSION"}, {"NODE/RUNTIME"}});
-  for (const Group& group : many ? grouped(as_placements, view) : one_each(as_placements)) {
+  for (const PlacementGroup& group :
+       many ? grouped(as_placements, view) : one_each(as_placements)) {
     const model::InstanceKey& key = group.first->key;
     table.add({{fmt::format("{}/{}/{}", key.item.value(), key.subject.value(),
                             index_ranges(group.indices))},

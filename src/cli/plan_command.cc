@@ -17,7 +17,7 @@
 namespace berth::cli {
 namespace {
 
-constexpr const char* kExamples =
+constexpr const char* kPlanExamples =
     "Examples:\n"
     "  berth plan -f app.yaml                what applying it would do to the cluster\n"
     "  berth plan --rebalance                what relieving overloaded nodes would do\n"
@@ -90,7 +90,7 @@ std::string render(const Planned& planned, const Style& style) {
          (flags.planning.files.empty() ? "" : how_to_apply(plan, revision));
 }
 
-ExitCode exit_code_of(const placement::Plan& plan) {
+ExitCode exit_code_of_plan(const placement::Plan& plan) {
   const auto is_unrelieved = [](const placement::Relief& relief) {
     return relief.unrelieved.has_value();
   };
@@ -108,10 +108,10 @@ Result<ExitCode> run(const PlanFlags& flags, Console& console) {
   const placement::Plan plan =
       placement::make_plan(snapshot, {.mode = mode, .explain = std::nullopt});
   console.out << render({plan, snapshot, flags, world.revision}, console.out_style);
-  return exit_code_of(plan);
+  return exit_code_of_plan(plan);
 }
 
-Command declare(CLI::App& verb) {
+Command declare_plan(CLI::App& verb) {
   const auto flags = std::make_shared<PlanFlags>();
   declare_planning_flags(verb, flags->planning, MoreFiles::Follow);
   verb.add_option("--drain", flags->drained, "What draining this node would do; repeatable")
@@ -119,12 +119,12 @@ Command declare(CLI::App& verb) {
       ->envname("BERTH_DRAIN")
       ->allow_extra_args(false);
   add_output_flag(verb, flags->output);
-  verb.footer(kExamples);
+  verb.footer(kPlanExamples);
   return [flags](Console& console) { return run(*flags, console); };
 }
 
 }  // namespace
 
-const Verb plan_verb{"plan", "Show what would run where, before anything happens", declare};
+const Verb plan_verb{"plan", "Show what would run where, before anything happens", declare_plan};
 
 }  // namespace berth::cli

@@ -9,7 +9,7 @@
 namespace berth::cli {
 namespace {
 
-constexpr const char* kExamples =
+constexpr const char* kRebalanceExamples =
     "Examples:\n"
     "  berth plan --rebalance                what would move, and why\n"
     "  berth rebalance                       move as few as possible away from overloaded nodes\n"
@@ -42,20 +42,20 @@ Result<ExitCode> run(const RebalanceFlags& flags, Console& console) {
                     flags.change, console);
 }
 
-Command declare(CLI::App& verb) {
+Command declare_rebalance(CLI::App& verb) {
   const auto flags = std::make_shared<RebalanceFlags>();
   flags->change.when_nothing_changes = "Nothing moves.";
   verb.add_flag("--full", flags->full, "Re-evaluate everything that may move")
       ->envname("BERTH_FULL");
   declare_change_flags(verb, flags->change);
   declare_connection_flags(verb, flags->connection);
-  verb.footer(kExamples);
+  verb.footer(kRebalanceExamples);
   return [flags](Console& console) { return run(*flags, console); };
 }
 
 }  // namespace
 
 const Verb rebalance_verb{"rebalance", "Relieve overloaded nodes with as few moves as possible",
-                          declare};
+                          declare_rebalance};
 
 }  // namespace berth::cli

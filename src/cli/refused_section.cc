@@ -22,23 +22,23 @@ std::string amount_text(Reason reason, std::int64_t amount) {
 }
 
 // Refusals that differ in nothing but their index.
-struct Group {
+struct RefusalGroup {
   const Refusal* first = nullptr;
   std::vector<std::uint32_t> indices;
 };
 
-bool alike(const Refusal& a, const Refusal& b) {
+bool are_alike(const Refusal& a, const Refusal& b) {
   return a.key.item == b.key.item && a.key.subject == b.key.subject && a.version == b.version &&
          a.reason == b.reason && a.hint == b.hint && a.left_running == b.left_running &&
          a.nodes == b.nodes;
 }
 
-// Refusals come in scheduling order, so that alike ones are neighbours.
-std::vector<Group> groups_of(const PlanView& view) {
-  std::vector<Group> groups;
+// Refusals come in scheduling order, so that are_alike ones are neighbours.
+std::vector<RefusalGroup> groups_of(const PlanView& view) {
+  std::vector<RefusalGroup> groups;
   for (const Refusal& refusal : view.plan.refused) {
     const bool joins =
-        view.detail == Detail::Short && !groups.empty() && alike(*groups.back().first, refusal);
+        view.detail == Detail::Short && !groups.empty() && are_alike(*groups.back().first, refusal);
     if (!joins) groups.push_back({&refusal, {}});
     groups.back().indices.push_back(refusal.key.index);
   }
@@ -70,7 +70,7 @@ std::string verdicts(const Refusal& refusal, const PlanView& view) {
   return table.render(view.style, 4);
 }
 
-std::string text_of(const Group& group, const PlanView& view) {
+std::string text_of(const RefusalGroup& group, const PlanView& view) {
   const Refusal& refusal = *group.first;
   const std::string many =
       group.indices.size() == 1 ? "" : fmt::format(" (x{})", group.indices.size());
@@ -98,10 +98,10 @@ std::string figures_text(const NodeVerdict& verdict) {
 
 std::string refused_section(const PlanView& view) {
   if (view.plan.refused.empty()) return "";
-  const std::vector<Group> groups = groups_of(view);
+  const std::vector<RefusalGroup> groups = groups_of(view);
   std::string out = view.style.paint("Refused", Tone::Strong) + "\n";
   std::size_t shown = 0;
-  for (const Group& group : groups) {
+  for (const RefusalGroup& group : groups) {
     if (view.detail == Detail::Short && shown == kReadableRows) break;
     out += text_of(group, view);
     ++shown;

@@ -12,7 +12,7 @@
 namespace berth::cli {
 namespace {
 
-constexpr const char* kExamples =
+constexpr const char* kStoreExamples =
     "Examples:\n"
     "  berth store backup unit7.store                   of the control plane, while it runs\n"
     "  berth store check unit7.store                    whether a backup is good\n"
@@ -106,7 +106,7 @@ Result<ExitCode> run(const StoreFlags& flags, Console& console) {
                        console.out);
 }
 
-Command declare(CLI::App& verb) {
+Command declare_store(CLI::App& verb) {
   const auto flags = std::make_shared<StoreFlags>();
   add_choice(verb, "ACTION", flags->action,
              {"check", "repair", "backup", "restore", "accept", "adopt"},
@@ -128,12 +128,13 @@ Command declare(CLI::App& verb) {
   verb.add_flag("--dry-run", flags->dry_run, "adopt: only show what would be asked for again")
       ->envname("BERTH_DRY_RUN");
   declare_connection_flags(verb, flags->connection);
-  verb.footer(kExamples);
+  verb.footer(kStoreExamples);
   return [flags](Console& console) { return run(*flags, console); };
 }
 
 }  // namespace
 
-const Verb store_verb{"store", "Check, repair, back up and restore what is kept on disk", declare};
+const Verb store_verb{"store", "Check, repair, back up and restore what is kept on disk",
+                      declare_store};
 
 }  // namespace berth::cli

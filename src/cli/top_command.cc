@@ -19,7 +19,7 @@
 namespace berth::cli {
 namespace {
 
-constexpr const char* kExamples =
+constexpr const char* kTopExamples =
     "Examples:\n"
     "  berth top                      nodes: what is used and what is reserved\n"
     "  berth top instances            the hungriest first\n"
@@ -88,18 +88,18 @@ Result<ExitCode> run(const TopFlags& flags, Console& console) {
   return ExitCode::Done;
 }
 
-Command declare(CLI::App& verb) {
+Command declare_top(CLI::App& verb) {
   const auto flags = std::make_shared<TopFlags>();
   verb.add_option("KIND", flags->kind, "nodes (if nothing is said) or instances")->type_name("");
   add_output_flag(verb, flags->output);
   verb.add_flag("-w,--watch", flags->watch, "Go on until Ctrl-C")->envname("BERTH_WATCH");
   declare_connection_flags(verb, flags->connection);
-  verb.footer(kExamples);
+  verb.footer(kTopExamples);
   return [flags](Console& console) { return run(*flags, console); };
 }
 
 }  // namespace
 
-const Verb top_verb{"top", "Show what nodes and instances use", declare};
+const Verb top_verb{"top", "Show what nodes and instances use", declare_top};
 
 }  // namespace berth::cli

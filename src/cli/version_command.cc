@@ -6,7 +6,7 @@
 namespace berth::cli {
 namespace {
 
-Command declare(CLI::App& verb) {
+Command declare_version(CLI::App& verb) {
   verb.footer("Examples:\n  berth version");
   return [](Console& console) -> Result<ExitCode> {
     console.out << "berth " BERTH_VERSION "\n";
@@ -16,6 +16,6 @@ Command declare(CLI::App& verb) {
 
 }  // namespace
 
-const Verb version_verb{"version", "Print the version of this program", declare};
+const Verb version_verb{"version", "Print the version of this program", declare_version};
 
 }  // namespace berth::cli

@@ -45,9 +45,9 @@ std::string short_duration(std::int64_t ms) {
 std::string cpu_text(const v1::Usage& usage) { return human(Dmips(usage.cpu())); }
 std::string ram_text(const v1::Usage& usage) { return human(Bytes(usage.ram())); }
 
-Json json_of(const v1::Usage& usage) { return {{"cpu", usage.cpu()}, {"ram", usage.ram()}}; }
+Json usage_json(const v1::Usage& usage) { return {{"cpu", usage.cpu()}, {"ram", usage.ram()}}; }
 
-Json json_of(const v1::Traffic& traffic) {
+Json traffic_json(const v1::Traffic& traffic) {
   return {{"received", traffic.received()}, {"sent", traffic.sent()}};
 }
 
@@ -82,7 +82,7 @@ std::string list_of(const Struct& object, const std::string& name) {
   return fmt::format("{}", fmt::join(words, ","));
 }
 
-std::string runs_of(const Struct& spec) {
+std::string runs_cell_of(const Struct& spec) {
   std::vector<std::string> runs;
   const auto* list = member_of(spec, "run");
   if (list == nullptr) return "";
@@ -125,7 +125,7 @@ Table items_table(const std::vector<const Struct*>& documents) {
 Table deployments_table(const std::vector<const Struct*>& documents) {
   Table table({{"DEPLOYMENT"}, {"RUNS"}});
   for (const Struct* document : documents) {
-    table.add({{document_name(*document)}, {runs_of(spec_of(*document))}});
+    table.add({{document_name(*document)}, {runs_cell_of(spec_of(*document))}});
   }
   return table;
 }
@@ -215,7 +215,7 @@ Tone ready_tone(const v1::Node& node) {
   return ready_status(node) == "True" ? Tone::Good : Tone::Bad;
 }
 
-Json json_of(const v1::Runtime& runtime) {
+Json runtime_json(const v1::Runtime& runtime) {
   const std::int64_t since = runtime.not_ready_since_ms();
   return {{"name", runtime.name()},
           {"type", runtime.type()},
@@ -230,7 +230,7 @@ Json json_of(const v1::Runtime& runtime) {
           {"evicting", runtime.evicting()}};
 }
 
-Json json_of(const v1::Condition& condition) {
+Json condition_json(const v1::Condition& condition) {
   return {{"type", condition.type()},
           {"status", condition.status()},
           {"reason", condition.reason()},
@@ -239,7 +239,7 @@ Json json_of(const v1::Condition& condition) {
           {"lastHeartbeat", utc_time(condition.last_heartbeat_ms())}};
 }
 
-Json json_of(const v1::Load& load) {
+Json load_json(const v1::Load& load) {
   return {{"state", load.state()},
           {"forMs", load.for_ms()},
           {"min", load.min()},
@@ -450,11 +450,11 @@ Json json_of(const v1::Instance& instance) {
       {"gid", instance.gid()},
       {"address", instance.address()},
       {"names", std::vector<std::string>(instance.names().begin(), instance.names().end())},
-      {"usage", json_of(instance.usage())},
+      {"usage", usage_json(instance.usage())},
       {"storage", instance.footprint().storage()},
       {"stateSize", instance.footprint().state()},
       {"stateGeneration", instance.state_generation()},
-      {"traffic", json_of(instance.footprint().traffic())},
+      {"traffic", traffic_json(instance.footprint().traffic())},
       {"toBePaused", instance.to_be_paused()}};
   if (instance.has_exit_code()) json["exitCode"] = instance.exit_code();
   if (instance.gone()) json["gone"] = true;
@@ -470,8 +470,8 @@ Json json_of(const v1::Node& node) {
             {"silentForMs", node.silent_for_ms()},
             {"cordoned", node.cordoned()},
             {"draining", node.draining()},
-            {"capacity", json_of(node.capacity())},
-            {"reserved", json_of(node.reserved())},
+            {"capacity", usage_json(node.capacity())},
+            {"reserved", usage_json(node.reserved())},
             {"used", nullptr},
             {"labels", Json::array()},
             {"priority", node.priority()},
@@ -479,13 +479,13 @@ Json json_of(const v1::Node& node) {
             {"ready", ready_status(node)},
             {"conditions", Json::array()},
             {"runtimes", Json::array()},
-            {"traffic", json_of(node.traffic())},
+            {"traffic", traffic_json(node.traffic())},
             {"partitions", Json::array()},
             {"remarks", Json::array()},
             {"storeProblem", node.store_problem()}};
-  if (node.measured()) json["used"] = json_of(node.used());
-  if (node.has_cpu_load()) json["cpuLoad"] = json_of(node.cpu_load());
-  if (node.has_ram_load()) json["ramLoad"] = json_of(node.ram_load());
+  if (node.measured()) json["used"] = usage_json(node.used());
+  if (node.has_cpu_load()) json["cpuLoad"] = load_json(node.cpu_load());
+  if (node.has_ram_load()) json["ramLoad"] = load_json(node.ram_load());
   for (const v1::PartitionUsage& partition : node.partitions()) {
     json["partitions"].push_back(
         {{"name", partition.name()}, {"size", partition.size()}, {"used", partition.used()}});
@@ -493,10 +493,10 @@ Json json_of(const v1::Node& node) {
   for (const std::string& remark : node.remarks()) json["remarks"].push_back(remark);
   for (const std::string& label : node.labels()) json["labels"].push_back(label);
   for (const v1::Runtime& runtime : node.runtimes()) {
-    json["runtimes"].push_back(json_of(runtime));
+    json["runtimes"].push_back(runtime_json(runtime));
   }
   for (const v1::Condition& condition : node.conditions()) {
-    json["conditions"].push_back(json_of(condition));
+    json["conditions"].push_back(condition_json(condition));
   }
   if (node.gone()) json["gone"] = true;
   return json;

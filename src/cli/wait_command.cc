@@ -19,7 +19,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr const char* kExamples =
+constexpr const char* kWaitExamples =
     "Examples:\n"
     "  berth wait --for instance/web=active --timeout 30s\n"
     "  berth wait --for node/n1=reachable --for node/n2=reachable\n"
@@ -92,7 +92,7 @@ Result<ExitCode> run(const WaitFlags& flags, Console& console) {
   return done ? ExitCode::Done : ExitCode::Timeout;
 }
 
-Command declare(CLI::App& verb) {
+Command declare_wait(CLI::App& verb) {
   const auto flags = std::make_shared<WaitFlags>();
   verb.add_option("--for", flags->conditions, "KIND/NAME=STATE; repeatable: all must hold")
       ->type_name("CONDITION")
@@ -101,12 +101,13 @@ Command declare(CLI::App& verb) {
   add_duration(verb, "--timeout", flags->timeout, "Give up after this; left out: never")
       ->envname("BERTH_TIMEOUT");
   declare_connection_flags(verb, flags->connection);
-  verb.footer(kExamples);
+  verb.footer(kWaitExamples);
   return [flags](Console& console) { return run(*flags, console); };
 }
 
 }  // namespace
 
-const Verb wait_verb{"wait", "Wait until an instance, node or deployment is in a state", declare};
+const Verb wait_verb{"wait", "Wait until an instance, node or deployment is in a state",
+                     declare_wait};
 
 }  // namespace berth::cli

@@ -28,7 +28,7 @@ using placement::Explanation;
 using placement::NodeVerdict;
 using placement::Plan;
 
-constexpr const char* kExamples =
+constexpr const char* kWhyExamples =
     "Examples:\n"
     "  berth why telemetry                        how it came to its place, and why not elsewhere\n"
     "  berth why telemetry/vehicle/1 -f new.yaml  where it would be, if that were applied\n"
@@ -161,7 +161,7 @@ Result<ExitCode> run(const WhyFlags& flags, Console& console) {
   return ExitCode::Done;
 }
 
-Command declare(CLI::App& verb) {
+Command declare_why(CLI::App& verb) {
   const auto flags = std::make_shared<WhyFlags>();
   verb.add_option("INSTANCE", flags->words, "item[/subject[/index]]")
       ->type_name("")
@@ -169,12 +169,12 @@ Command declare(CLI::App& verb) {
       ->expected(1, -1);
   declare_planning_flags(verb, flags->planning, MoreFiles::DoNotFollow);
   add_output_flag(verb, flags->output);
-  verb.footer(kExamples);
+  verb.footer(kWhyExamples);
   return [flags](Console& console) { return run(*flags, console); };
 }
 
 }  // namespace
 
-const Verb why_verb{"why", "Explain where one instance is placed, or why nowhere", declare};
+const Verb why_verb{"why", "Explain where one instance is placed, or why nowhere", declare_why};
 
 }  // namespace berth::cli

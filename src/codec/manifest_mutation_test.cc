@@ -11,7 +11,7 @@
 namespace berth::codec {
 namespace {
 
-std::string corpus_file(const std::string& name) {
+std::string seed_file(const std::string& name) {
   std::ifstream in(std::string(BERTH_SOURCE_DIR) + "/tests/fuzz/corpus/manifest/" + name);
   std::stringstream text;
   text << in.rdbuf();
@@ -71,8 +71,8 @@ void expect_places(const ParsedManifest& parsed, const std::string& text) {
 
 TEST(MutatedManifests, GetAnAnswerWithAPlace) {
   Random random(20240601);
-  const std::string seeds[] = {corpus_file("every_field.yaml"), corpus_file("forms.yaml"),
-                               corpus_file("no_errors.yaml")};
+  const std::string seeds[] = {seed_file("every_field.yaml"), seed_file("forms.yaml"),
+                               seed_file("no_errors.yaml")};
   int refused = 0;
   for (int i = 0; i < 5'000; ++i) {
     std::string text = seeds[random.below(std::size(seeds))];

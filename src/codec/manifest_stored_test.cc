@@ -16,7 +16,7 @@ using testing::IsEmpty;
 constexpr const char* kItem =
     "apiVersion: berth/v1\nkind: Item\nmetadata: {name: web}\n"
     "spec: {version: 1, images: [{command: [x]}]}\n";
-constexpr const char* kDeployment =
+constexpr const char* kStoredDeployment =
     "apiVersion: berth/v1\nkind: Deployment\nmetadata: {name: base}\n"
     "spec: {run: [{item: web}]}\n";
 constexpr const char* kNextVersion =
@@ -37,14 +37,14 @@ std::vector<std::string> errors_of(const std::string& text, const model::Manifes
   return texts;
 }
 
-const std::string kBoth = std::string(kItem) + "---\n" + kDeployment;
+const std::string kBoth = std::string(kItem) + "---\n" + kStoredDeployment;
 
 TEST(StoredManifests, AStoredItemCanBeReferredTo) {
-  const ParsedManifest parsed = parse_manifests({{"f", kDeployment}}, stored(kItem));
+  const ParsedManifest parsed = parse_manifests({{"f", kStoredDeployment}}, stored(kItem));
   EXPECT_TRUE(parsed.ok());
   ASSERT_EQ(parsed.documents.size(), 1u);
   EXPECT_EQ(std::get<model::Deployment>(parsed.documents[0]).run.at(0).item.value(), "web");
-  EXPECT_FALSE(parse_manifests({{"f", kDeployment}}, {}).ok());
+  EXPECT_FALSE(parse_manifests({{"f", kStoredDeployment}}, {}).ok());
 }
 
 TEST(StoredManifests, TheSameDocumentAgainReplaces) {

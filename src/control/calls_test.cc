@@ -5,8 +5,6 @@
 namespace berth::control {
 namespace {
 
-const model::InstanceKey kWeb = key_of("web");
-
 class Calls : public testing::Test {
  protected:
   Calls() {

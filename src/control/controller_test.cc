@@ -9,8 +9,6 @@ namespace {
 
 using model::InstanceState;
 
-const model::InstanceKey kWeb = key_of("web");
-
 class Cluster : public testing::Test {
  protected:
   Cluster() {

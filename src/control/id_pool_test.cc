@@ -7,8 +7,6 @@
 namespace berth::control {
 namespace {
 
-const model::InstanceKey kWeb = key_of("web");
-
 TEST(UserIds, WhatWasNeverUsedComesFirstThenWhatIsFreeForLongest) {
   State state(Durable{});
   const IdRange range{10, 12};

@@ -17,7 +17,8 @@ using namespace std::chrono_literals;
 constexpr std::string_view kPrefix = "join-tokens/";
 constexpr auto kRememberedFor = 7 * 24h;  // after it has expired
 
-const Error kBusy{Code::Unavailable, "the control plane cannot store anything now; try again"};
+const Error kCannotStore{Code::Unavailable,
+                         "the control plane cannot store anything now; try again"};
 
 std::string key_of(const trust::Token& token) {
   return std::string(kPrefix) + trust::hash_of(token);
@@ -104,7 +105,7 @@ void store_token(Loop& loop, const trust::Token& token, JoinGrant grant, trust::
     changes.push_back({key_of(token), encode(grant)});
     return changes;
   };
-  if (!loop.post(Loop::StoreCall{make, done})) done(kBusy);
+  if (!loop.post(Loop::StoreCall{make, done})) done(kCannotStore);
 }
 
 void take_token(Loop& loop, const trust::Token& token, std::string name, trust::WallTime now,
@@ -120,7 +121,7 @@ void take_token(Loop& loop, const trust::Token& token, std::string name, trust::
   const auto committed = [identity, done](Result<void> result) {
     done(result ? Result<trust::Identity>(*identity) : Result<trust::Identity>(result.error()));
   };
-  if (!loop.post(Loop::StoreCall{make, committed})) done(kBusy);
+  if (!loop.post(Loop::StoreCall{make, committed})) done(kCannotStore);
 }
 
 }  // namespace berth::controld

@@ -9,8 +9,8 @@
 namespace berth::controld {
 namespace {
 
-const Error kBusy{Code::Unavailable, "too many plans are being made; try again"};
-const Error kStopping{Code::Unavailable, "the control plane is stopping"};
+const Error kTooManyPlans{Code::Unavailable, "too many plans are being made; try again"};
+const Error kPlannerStops{Code::Unavailable, "the control plane is stopping"};
 
 std::string name_of(const api::Caller& caller) {
   return caller.identity ? trust::to_string(*caller.identity) : caller.address;
@@ -25,7 +25,7 @@ Planner::~Planner() { stop(); }
 
 void Planner::submit(const api::CallPtr& call, Task task) {
   const std::string caller = name_of(call->caller());
-  if (!enter(caller)) return call->fail(kBusy);
+  if (!enter(caller)) return call->fail(kTooManyPlans);
   const auto is_over = std::make_shared<std::atomic<bool>>(false);
   call->when_over([is_over] { *is_over = true; });
   const auto work = [this, caller, is_over, task = std::move(task)] {
@@ -38,7 +38,7 @@ void Planner::submit(const api::CallPtr& call, Task task) {
   };
   if (workers_.submit(caller, work)) return;
   leave(caller);
-  call->fail(kBusy);
+  call->fail(kTooManyPlans);
 }
 
 bool Planner::enter(const std::string& caller) {
@@ -55,7 +55,7 @@ void Planner::leave(const std::string& caller) {
 }
 
 Error Planner::why_given_up() const {
-  if (stopping_) return kStopping;
+  if (stopping_) return kPlannerStops;
   return {Code::Exhausted,
           fmt::format("the plan was not done after {} s; ask for less at once",
                       std::chrono::duration_cast<std::chrono::seconds>(limits_.time).count())};

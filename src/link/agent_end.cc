@@ -18,7 +18,7 @@ namespace berth::link {
 namespace {
 
 using Milliseconds = std::chrono::milliseconds;
-using Reactor = grpc::ClientBidiReactor<v1::FromAgent, v1::ToAgent>;
+using AgentReactor = grpc::ClientBidiReactor<v1::FromAgent, v1::ToAgent>;
 
 std::string describe(const grpc::Status& status) {
   if (status.ok()) return "the server has ended it";
@@ -109,7 +109,7 @@ class AgentEnd::State : public std::enable_shared_from_this<State> {
   std::minstd_rand random_{std::random_device{}()};
 };
 
-class AgentEnd::State::Stream final : public Reactor {
+class AgentEnd::State::Stream final : public AgentReactor {
  public:
   // Under the state's mutex, with its channel.
   Stream(std::shared_ptr<State> state, std::uint64_t number);

@@ -24,7 +24,7 @@ namespace {
 
 using grpc::Status;
 using grpc::StatusCode;
-using Reactor = grpc::ServerBidiReactor<v1::FromAgent, v1::ToAgent>;
+using ServerReactor = grpc::ServerBidiReactor<v1::FromAgent, v1::ToAgent>;
 
 std::uint64_t next_connection() {
   static std::atomic<std::uint64_t> last{0};
@@ -32,12 +32,12 @@ std::uint64_t next_connection() {
 }
 
 // The node whose certificate the peer has, or why it is not let in.
-struct Peer {
+struct CertifiedPeer {
   std::string node;
   Status refusal;
 };
 
-Peer identify(const grpc::ServerContextBase& context) {
+CertifiedPeer identify(const grpc::ServerContextBase& context) {
   const std::string name = common_name_of(context);
   if (name.empty()) return {"", Status(StatusCode::UNAUTHENTICATED, "a certificate is needed")};
   const auto identity = trust::parse_identity(name);
@@ -60,7 +60,7 @@ class ServerEnd::Service final : public v1::AgentLink::CallbackService {
   }
   ~Service() override;
 
-  Reactor* Connect(grpc::CallbackServerContext* context) override;
+  ServerReactor* Connect(grpc::CallbackServerContext* context) override;
 
   void send(std::uint64_t connection, v1::ToAgent message);
   void disconnect(std::uint64_t connection, const std::string& why);
@@ -98,7 +98,7 @@ class ServerEnd::Service final : public v1::AgentLink::CallbackService {
 
 // One stream. gRPC calls its reactions; reads follow each other, and so do writes. It lives until
 // OnDone, and a little longer if somebody else holds it at that moment.
-class ServerEnd::Service::Stream final : public Reactor,
+class ServerEnd::Service::Stream final : public ServerReactor,
                                          public std::enable_shared_from_this<Stream> {
  public:
   Stream(Service& service, grpc::CallbackServerContext& context, std::string node)
@@ -275,8 +275,8 @@ ServerEnd::Service::~Service() {
   all_done_.wait(lock, [this] { return streams_.empty(); });
 }
 
-Reactor* ServerEnd::Service::Connect(grpc::CallbackServerContext* context) {
-  Peer peer = identify(*context);
+ServerReactor* ServerEnd::Service::Connect(grpc::CallbackServerContext* context) {
+  CertifiedPeer peer = identify(*context);
   const auto stream = std::make_shared<Stream>(*this, *context, std::move(peer.node));
   {
     const std::lock_guard lock(mutex_);

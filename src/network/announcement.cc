@@ -24,14 +24,14 @@ struct [[gnu::packed]] Frame {
   ether_arp arp;
 };
 
-Error failed(const char* what) {
+Error announcement_failed(const char* what) {
   return {Code::Unavailable, std::string(what) + ": " + std::strerror(errno)};
 }
 
 Result<ifreq> ask(int socket, const std::string& device, unsigned long question) {
   ifreq request{};
   device.copy(request.ifr_name, IFNAMSIZ - 1);
-  if (::ioctl(socket, question, &request) < 0) return failed(device.c_str());
+  if (::ioctl(socket, question, &request) < 0) return announcement_failed(device.c_str());
   return request;
 }
 
@@ -57,7 +57,7 @@ Frame frame_about(const std::uint8_t* mac, const std::uint8_t* address) {
 Result<void> announce(const std::string& device) {
   const Fd plain(::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
   const Fd raw(::socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC, 0));
-  if (plain.get() < 0 || raw.get() < 0) return failed("socket");
+  if (plain.get() < 0 || raw.get() < 0) return announcement_failed("socket");
   const ifreq hardware = TRY(ask(plain.get(), device, SIOCGIFHWADDR));
   const ifreq address = TRY(ask(plain.get(), device, SIOCGIFADDR));
   const ifreq index = TRY(ask(plain.get(), device, SIOCGIFINDEX));
@@ -72,7 +72,7 @@ Result<void> announce(const std::string& device) {
   to.sll_halen = ETH_ALEN;
   const ssize_t sent = ::sendto(raw.get(), &frame, sizeof frame, 0,
                                 reinterpret_cast<const sockaddr*>(&to), sizeof to);
-  if (sent < 0) return failed("sendto");
+  if (sent < 0) return announcement_failed("sendto");
   return {};
 }
 

@@ -32,7 +32,7 @@ using runtime::shim::Fd;
 using shell::LogLevel;
 
 constexpr std::uint32_t kTunnelOverhead = 50;  // what VXLAN adds to a packet
-constexpr Duration kPatience = 5s;             // of an instance whose network is not known yet
+constexpr Duration kTellPatience = 5s;         // of an instance whose network is not known yet
 constexpr int kRetryMs = 2'000;
 constexpr int kLookMs = 10'000;  // how often it is looked whether our address has changed
 
@@ -487,7 +487,7 @@ tl::expected<JoinedNetwork, model::Problem> HostNetwork::attach(
     Speaker speaker) {
   {
     std::unique_lock lock(told_mutex_);
-    changed_.wait_for(lock, kPatience, [&] { return stopping_ || is_told_of(network.owner); });
+    changed_.wait_for(lock, kTellPatience, [&] { return stopping_ || is_told_of(network.owner); });
   }
   const std::lock_guard lock(mutex_);
   take_told();

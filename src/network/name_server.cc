@@ -21,7 +21,7 @@ namespace {
 
 using runtime::shim::Fd;
 
-constexpr Duration kPatience = 30s;
+constexpr Duration kServerPatience = 30s;
 constexpr std::size_t kNamesBytesMax = 64 << 20;
 
 // A name is what the control plane has made of it; a line stays a line anyway.
@@ -92,7 +92,8 @@ Result<void> NameServer::ensure(const NetworkNamespace& where) {
   auto found = find();
   if (!found) {
     if (::access(names_file().c_str(), F_OK) != 0) TRY(set_names({}));
-    const auto done = TRY(where.run([&] { return runtime::run_command(command(), kPatience); }));
+    const auto done =
+        TRY(where.run([&] { return runtime::run_command(command(), kServerPatience); }));
     if (done.code != 0) {
       return Error{Code::Unavailable, "dnsmasq: " + done.output.substr(0, done.output.find('\n'))};
     }

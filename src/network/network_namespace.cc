@@ -20,7 +20,7 @@ namespace fs = std::filesystem;
 
 constexpr char kDirectory[] = "/run/netns";
 
-Error failed(std::string_view what) {
+Error namespace_failed(std::string_view what) {
   return {Code::Unavailable, fmt::format("{}: {}", what, std::strerror(errno))};
 }
 
@@ -28,12 +28,12 @@ Error failed(std::string_view what) {
 // does it.
 Result<void> make_directory() {
   if (::mkdir(kDirectory, 0755) != 0 && errno != EEXIST) {
-    return failed(fmt::format("cannot make {}", kDirectory));
+    return namespace_failed(fmt::format("cannot make {}", kDirectory));
   }
   if (::mount("", kDirectory, "none", MS_SHARED | MS_REC, nullptr) == 0) return {};
   if (errno != EINVAL || ::mount(kDirectory, kDirectory, "none", MS_BIND | MS_REC, nullptr) != 0 ||
       ::mount("", kDirectory, "none", MS_SHARED | MS_REC, nullptr) != 0) {
-    return failed(fmt::format("cannot mount {}", kDirectory));
+    return namespace_failed(fmt::format("cannot mount {}", kDirectory));
   }
   return {};
 }
@@ -58,7 +58,7 @@ fs::path NetworkNamespace::path_of(const std::string& name) { return fs::path(kD
 
 Result<NetworkNamespace> NetworkNamespace::own() {
   Fd fd(::open("/proc/thread-self/ns/net", O_RDONLY | O_CLOEXEC));
-  if (!fd.is_open()) return failed("no network namespace");
+  if (!fd.is_open()) return namespace_failed("no network namespace");
   return NetworkNamespace(std::move(fd));
 }
 

@@ -9,7 +9,7 @@ namespace {
 
 using Set = ReliefSearch::Set;
 
-constexpr model::Usage kCapacity{Dmips{1000}, Bytes{1000}};
+constexpr model::Usage kNodeCapacity{Dmips{1000}, Bytes{1000}};
 
 std::vector<ReliefSearch::Mover> using_cpu(const std::vector<std::int64_t>& amounts) {
   std::vector<ReliefSearch::Mover> movers;
@@ -24,7 +24,7 @@ std::vector<Set> all_sets(ReliefSearch search) {
 }
 
 std::optional<Set> best_of(const std::vector<std::int64_t>& cpu, std::int64_t need) {
-  return ReliefSearch(using_cpu(cpu), {Dmips{need}, {}}, kCapacity).next();
+  return ReliefSearch(using_cpu(cpu), {Dmips{need}, {}}, kNodeCapacity).next();
 }
 
 TEST(ReliefSearch, TakesTheSmallestOneThatDoesAlone) {
@@ -50,20 +50,21 @@ TEST(ReliefSearch, LooksAtBothResources) {
       {.usage = {Dmips{60}, Bytes{60}}},
       {.usage = {Dmips{40}, Bytes{50}}},
   };
-  ReliefSearch search(movers, {Dmips{100}, Bytes{100}}, kCapacity);
+  ReliefSearch search(movers, {Dmips{100}, Bytes{100}}, kNodeCapacity);
   EXPECT_EQ(search.next(), (Set{0, 1}));
   EXPECT_EQ(search.next(), (Set{2, 3}));
 }
 
 TEST(ReliefSearch, GivesEverySetWithoutSuperfluousMembersOnceTheBestFirst) {
-  const std::vector<Set> sets = all_sets({using_cpu({30, 50, 20, 30}), {Dmips{50}, {}}, kCapacity});
+  const std::vector<Set> sets =
+      all_sets({using_cpu({30, 50, 20, 30}), {Dmips{50}, {}}, kNodeCapacity});
   EXPECT_EQ(sets, (std::vector<Set>{{1}, {0, 2}, {2, 3}, {0, 3}}));
 }
 
 TEST(ReliefSearch, GivesOnlySetsWithOneOfTheRequired) {
   auto movers = using_cpu({50, 60, 70});
   movers[2].is_required = true;
-  EXPECT_EQ(all_sets({movers, {Dmips{50}, {}}, kCapacity}), (std::vector<Set>{{2}}));
+  EXPECT_EQ(all_sets({movers, {Dmips{50}, {}}, kNodeCapacity}), (std::vector<Set>{{2}}));
 }
 
 TEST(ReliefSearch, EndsSoonWithAThousandInstances) {

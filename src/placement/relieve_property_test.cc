@@ -14,8 +14,8 @@
 namespace berth::placement {
 namespace {
 
-constexpr std::uint64_t kSeeds = 1000;
-constexpr std::int64_t kCapacity = 1000;
+constexpr std::uint64_t kRelieveSeeds = 1000;
+constexpr std::int64_t kRelieveCapacity = 1000;
 
 struct Service {
   std::string name;
@@ -153,12 +153,12 @@ class Reference {
   using Set = std::vector<std::size_t>;  // services, in reverse scheduling order
 
   std::pair<bool, bool> is_above(std::int64_t cpu, std::int64_t ram, std::int64_t percent) const {
-    return {example_.rules.cpu && cpu * 100 > kCapacity * percent,
-            example_.rules.ram && ram * 100 > kCapacity * percent};
+    return {example_.rules.cpu && cpu * 100 > kRelieveCapacity * percent,
+            example_.rules.ram && ram * 100 > kRelieveCapacity * percent};
   }
 
   std::pair<std::int64_t, std::int64_t> excess(std::size_t n) const {
-    const std::int64_t goal = kCapacity * example_.rules.min / 100;
+    const std::int64_t goal = kRelieveCapacity * example_.rules.min / 100;
     const Machine& machine = example_.machines[n];
     return {hot_[n].first ? std::max<std::int64_t>(machine.used_cpu - goal, 0) : 0,
             hot_[n].second ? std::max<std::int64_t>(machine.used_ram - goal, 0) : 0};
@@ -256,8 +256,8 @@ class Reference {
 
   std::pair<std::int64_t, std::int64_t> room(std::size_t n) const {
     const Machine& machine = example_.machines[n];
-    return {kCapacity - machine.system_cpu - machine.reserved_cpu,
-            kCapacity - machine.system_ram - machine.reserved_ram};
+    return {kRelieveCapacity - machine.system_cpu - machine.reserved_cpu,
+            kRelieveCapacity - machine.system_ram - machine.reserved_ram};
   }
 
   Example example_;
@@ -268,7 +268,7 @@ TEST(MinimalRebalance, MovesExactlyWhatTryingAllSetsFindsBest) {
   std::map<std::size_t, int> moved_by_count;
   int several_hot = 0;
   int unrelieved = 0;
-  for (std::uint64_t seed = 1; seed <= kSeeds && !testing::Test::HasFailure(); ++seed) {
+  for (std::uint64_t seed = 1; seed <= kRelieveSeeds && !testing::Test::HasFailure(); ++seed) {
     SCOPED_TRACE(fmt::format("seed {}", seed));
     Random random(seed);
     const Example example = draw(random);

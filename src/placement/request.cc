@@ -47,9 +47,9 @@ std::map<model::Place, std::uint32_t> indices_of(const Snapshot& snapshot,
 }
 
 // Which version each instance of a request has now.
-class Choice {
+class ImageChoice {
  public:
-  Choice(const Snapshot& snapshot, const model::RunRequest& run)
+  ImageChoice(const Snapshot& snapshot, const model::RunRequest& run)
       : snapshot_(snapshot), run_(run), whole_(item_for(snapshot, run)) {
     CHECK(whole_ != nullptr, "validated documents name known items");
     const auto found = snapshot.versions.find({run.item, run.subject});
@@ -85,7 +85,7 @@ class Expansion {
 
   void add(const model::RunRequest& run) {
     if (snapshot_.absent.contains(run.subject)) return;
-    const Choice choice(snapshot_, run);
+    const ImageChoice choice(snapshot_, run);
     if (run.instances) {
       for (std::uint32_t index = 0; index < *run.instances; ++index) {
         add_one(run, choice.of(index), index, std::nullopt);

@@ -27,7 +27,7 @@ constexpr char kEndOfInput = 4;  // Ctrl-D
 
 using shim::Fd;
 
-Error failure(std::string_view what) {
+Error session_failure(std::string_view what) {
   return {Code::Unavailable, fmt::format("{}: {}", what, std::strerror(errno))};
 }
 
@@ -41,7 +41,7 @@ Result<Channels> open_pipes() {
   auto input = shim::make_pipe();
   auto output = shim::make_pipe();
   auto error = shim::make_pipe();
-  if (!input || !output || !error) return failure("no pipes");
+  if (!input || !output || !error) return session_failure("no pipes");
   return Channels{std::move(input->write), std::move(output->read),  std::move(error->read),
                   std::move(input->read),  std::move(output->write), std::move(error->write)};
 }
@@ -59,10 +59,10 @@ Result<Channels> open_terminal(const ExecRequest& request, const ExecPlan& plan)
   char name[128];
   if (!master.is_open() || ::grantpt(master.get()) != 0 || ::unlockpt(master.get()) != 0 ||
       ::ptsname_r(master.get(), name, sizeof name) != 0) {
-    return failure("no terminal");
+    return session_failure("no terminal");
   }
   Fd theirs(::open(name, O_RDWR | O_NOCTTY | O_CLOEXEC));
-  if (!theirs.is_open()) return failure("no terminal");
+  if (!theirs.is_open()) return session_failure("no terminal");
   if (plan.has_inner_terminal) make_raw(theirs.get());
   const winsize size{.ws_row = request.rows, .ws_col = request.columns};
   ::ioctl(master.get(), TIOCSWINSZ, &size);
@@ -132,7 +132,7 @@ class Session final : public ExecSession {
         continue;
       }
       if (errno == EINTR) continue;
-      if (errno != EAGAIN) return failure("cannot write");
+      if (errno != EAGAIN) return session_failure("cannot write");
       pollfd room{input_.get(), POLLOUT, 0};
       if (::poll(&room, 1, static_cast<int>(wait / 1ms)) == 0) break;
     }

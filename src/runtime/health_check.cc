@@ -26,7 +26,7 @@ using Clock = std::chrono::steady_clock;
 using shim::Fd;
 
 constexpr std::size_t kStatusLineBytesMax = 1024;
-constexpr std::size_t kOutputBytesMax = 200;
+constexpr std::size_t kCheckOutputBytesMax = 200;
 
 HealthAnswer unhealthy(std::string message) { return {.message = std::move(message)}; }
 
@@ -134,7 +134,7 @@ ExecListener listener_of(ExecOutcome& outcome) {
   return {.output =
               [&outcome](std::string_view output, bool) {
                 const std::lock_guard lock(outcome.mutex);
-                const std::size_t room = kOutputBytesMax - outcome.output.size();
+                const std::size_t room = kCheckOutputBytesMax - outcome.output.size();
                 outcome.output.append(output.substr(0, room));
               },
           .ended =

@@ -18,7 +18,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-auto failed(std::string message) {
+auto state_failed(std::string message) {
   return tl::unexpected(model::Problem{"StateFailed", std::move(message)});
 }
 
@@ -79,18 +79,18 @@ Started<void> take_state(const MachineConfig& config, const model::InstanceSpec&
   if (!made) return tl::unexpected(made.error());
   if (const auto unpacked = unpack_tree(state.content, fresh, user_of(spec)); !unpacked) {
     fs::remove_all(fresh, error);
-    return failed(unpacked.error().message);
+    return state_failed(unpacked.error().message);
   }
   if (!set_aside_if_large(directory, spec.item)) {
-    return failed(fmt::format("cannot set {} aside", directory.string()));
+    return state_failed(fmt::format("cannot set {} aside", directory.string()));
   }
   if (!exchange(fresh, directory)) {
-    return failed(fmt::format("{}: {}", directory.string(), std::strerror(errno)));
+    return state_failed(fmt::format("{}: {}", directory.string(), std::strerror(errno)));
   }
   fs::remove_all(fresh, error);
   if (!shim::write_file(AT_FDCWD, beside(directory, ".generation").c_str(), name_of(state),
                         shim::Durable::Yes)) {
-    return failed(fmt::format("{}: {}", directory.string(), std::strerror(errno)));
+    return state_failed(fmt::format("{}: {}", directory.string(), std::strerror(errno)));
   }
   return {};
 }

@@ -48,18 +48,18 @@ std::map<std::string_view, std::string_view> lines_of(std::string_view bytes) {
 }
 
 template <class Number>
-bool parse(std::string_view text, Number& into) {
+bool parse_field(std::string_view text, Number& into) {
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), into);
   return !text.empty() && error == std::errc{} && end == text.data() + text.size();
 }
 
-Error failure(std::string_view what, const std::filesystem::path& path) {
+Error record_failure(std::string_view what, const std::filesystem::path& path) {
   const int error = errno;
   const Code code = error == ENOSPC || error == EDQUOT ? Code::Exhausted : Code::Unavailable;
   return {code, fmt::format("{} {}: {}", what, path.string(), std::strerror(error))};
 }
 
-std::vector<std::filesystem::path> entries_of(const std::filesystem::path& directory) {
+std::vector<std::filesystem::path> visible_entries_of(const std::filesystem::path& directory) {
   std::vector<std::filesystem::path> entries;
   std::error_code error;
   for (std::filesystem::directory_iterator at(directory, error), end; !error && at != end;
@@ -100,10 +100,10 @@ std::optional<RunRecord> decode_run_record(std::string_view bytes) {
       .boot = std::string(lines["boot"]),
       .tag = std::string(lines["tag"])};
   model::FoundRun& found = record.found;
-  if (!type || !parse(lines["index"], found.key.index) ||
-      !parse(lines["epoch"], found.run.generation.epoch) ||
-      !parse(lines["number"], found.run.generation.number) ||
-      !parse(lines["attempt"], found.run.attempt)) {
+  if (!type || !parse_field(lines["index"], found.key.index) ||
+      !parse_field(lines["epoch"], found.run.generation.epoch) ||
+      !parse_field(lines["number"], found.run.generation.number) ||
+      !parse_field(lines["attempt"], found.run.attempt)) {
     return std::nullopt;
   }
   found.type = *type;
@@ -144,8 +144,8 @@ RunDirectory::RunDirectory(const std::filesystem::path& state_dir, const model::
 
 std::vector<RunDirectory> RunDirectory::all(const std::filesystem::path& state_dir) {
   std::vector<RunDirectory> found;
-  for (const auto& key : entries_of(state_dir / "runs")) {
-    for (const auto& run : entries_of(key)) found.emplace_back(run);
+  for (const auto& key : visible_entries_of(state_dir / "runs")) {
+    for (const auto& run : visible_entries_of(key)) found.emplace_back(run);
   }
   return found;
 }
@@ -172,7 +172,7 @@ std::string tag_of_runs(const std::filesystem::path& state_dir) {
 std::vector<RunDirectory> RunDirectory::of(const std::filesystem::path& state_dir,
                                            const model::InstanceKey& key) {
   std::vector<RunDirectory> found;
-  for (const auto& run : entries_of(state_dir / "runs" / file_name_of(key))) {
+  for (const auto& run : visible_entries_of(state_dir / "runs" / file_name_of(key))) {
     found.emplace_back(run);
   }
   return found;
@@ -190,7 +190,7 @@ Result<void> RunDirectory::create(const RunRecord& record) const {
     if (!error) return {};
   }
   errno = error ? error.value() : errno;
-  return failure("cannot make", path_);
+  return record_failure("cannot make", path_);
 }
 
 Result<void> RunDirectory::write_all(const RunRecord& record) const {
@@ -203,7 +203,7 @@ Result<void> RunDirectory::write(const char* name, std::string_view content) con
   const Fd directory(::open(path_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!directory.is_open() ||
       !shim::write_file(directory.get(), name, content, shim::Durable::No)) {
-    return failure("cannot write", path_ / name);
+    return record_failure("cannot write", path_ / name);
   }
   return {};
 }

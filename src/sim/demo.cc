@@ -11,7 +11,7 @@ namespace berth::sim {
 namespace {
 
 constexpr Duration kNodesJoinWithin = 10s;
-constexpr Duration kPatience = 900s;
+constexpr Duration kDemoPatience = 900s;
 
 using Row = std::array<std::string, 4>;
 
@@ -55,7 +55,7 @@ Result<DemoOutcome> run_demo(const Setup& setup, const model::Manifest& manifest
     world.heal();
   }
   DemoOutcome outcome;
-  Settling settling = settle(world, kPatience);
+  Settling settling = settle(world, kDemoPatience);
   outcome.missing = std::move(settling.missing);
   outcome.settled_after = settling.since - applied;
   outcome.violations = world.violations();

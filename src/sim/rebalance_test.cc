@@ -16,7 +16,7 @@ constexpr std::int64_t kCapacity = 1000;
 constexpr std::int64_t kMin = 750;
 constexpr Duration kTimeout = 30s;
 
-model::Node a_node(std::size_t number) {
+model::Node a_hot_node(std::size_t number) {
   model::Node node;
   node.id = model::NodeId(fmt::format("n{:02}", number));
   node.info.capacity = {Dmips(kCapacity), Bytes(1 << 30)};
@@ -29,7 +29,7 @@ model::Node a_node(std::size_t number) {
 
 Cluster a_cluster(std::size_t nodes) {
   Cluster cluster;
-  for (std::size_t i = 0; i < nodes; ++i) cluster.nodes.push_back(a_node(i));
+  for (std::size_t i = 0; i < nodes; ++i) cluster.nodes.push_back(a_hot_node(i));
   return cluster;
 }
 
@@ -138,7 +138,7 @@ TEST(Rebalance, SixteenHotNodesOfSixtyFourAreRelievedWithNextToNoMoves) {
   ASSERT_EQ(before.size(), 1000U);
   Random random(7);
   std::map<model::NodeId, bool> hot;
-  for (std::size_t i = 0; i < 64; ++i) hot[a_node(i).id] = i % 4 == 0;
+  for (std::size_t i = 0; i < 64; ++i) hot[a_hot_node(i).id] = i % 4 == 0;
   for (const auto& [key, node] : before) {
     unit.cpu()[key] = hot[node] ? random.between(45, 80) : random.between(10, 50);
   }
@@ -164,7 +164,7 @@ class TwoNodes : public testing::Test {
  protected:
   void heat(std::int64_t each) {
     for (const auto& [key, node] : unit.places()) {
-      if (node == a_node(0).id) unit.cpu()[key] = each;
+      if (node == a_hot_node(0).id) unit.cpu()[key] = each;
     }
   }
 

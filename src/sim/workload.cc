@@ -9,7 +9,7 @@
 namespace berth::sim {
 namespace {
 
-constexpr std::int64_t kMiB = 1 << 20;
+constexpr std::int64_t kMebibyte = 1 << 20;
 
 model::Image oci(const char* arch) {
   model::Image image;
@@ -109,11 +109,11 @@ model::Item Workload::draw_component(std::size_t index) {
 
 void Workload::draw_needs(model::Item& item) {
   item.quotas = {.cpu = maybe<Dmips>(random_, 80, 100, 4000),
-                 .ram = maybe<Bytes>(random_, 80, 16 * kMiB, 1024 * kMiB),
-                 .storage = maybe<Bytes>(random_, 40, kMiB, 256 * kMiB),
-                 .state = maybe<Bytes>(random_, 40, kMiB, 8 * kMiB)};
+                 .ram = maybe<Bytes>(random_, 80, 16 * kMebibyte, 1024 * kMebibyte),
+                 .storage = maybe<Bytes>(random_, 40, kMebibyte, 256 * kMebibyte),
+                 .state = maybe<Bytes>(random_, 40, kMebibyte, 8 * kMebibyte)};
   item.request = {.cpu = maybe<Dmips>(random_, 50, 50, 2000),
-                  .ram = maybe<Bytes>(random_, 50, 16 * kMiB, 512 * kMiB),
+                  .ram = maybe<Bytes>(random_, 50, 16 * kMebibyte, 512 * kMebibyte),
                   .storage = {},
                   .state = {}};
 }

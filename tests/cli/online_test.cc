@@ -21,7 +21,7 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
 
-const std::string kProgram = BERTH_BIN_DIR "/berth";
+const std::string kBerth = BERTH_BIN_DIR "/berth";
 
 constexpr const char* kInstances = R"({"revision":"42","instances":[
  {"key":{"item":"db","subject":"default","index":0},"version":"2.0","state":"FAILED",
@@ -76,7 +76,7 @@ constexpr const char* kCluster = R"({"revision":"42","documents":[
  {"apiVersion":"berth/v1","kind":"Deployment","metadata":{"name":"base"},
   "spec":{"run":[{"item":"app","subject":"vehicle"}]}}]})";
 
-constexpr const char* kTwo = R"(
+constexpr const char* kTwoInstances = R"(
 apiVersion: berth/v1
 kind: Deployment
 metadata: {name: base}
@@ -89,7 +89,7 @@ class Online : public ::testing::Test {
                  std::vector<std::string> environment = {}) {
     environment.push_back("BERTH_SOCKET=" + server_.socket());
     environment.emplace_back("TZ=UTC");
-    return run(kProgram, {std::move(arguments), std::move(input), std::move(environment)});
+    return run(kBerth, {std::move(arguments), std::move(input), std::move(environment)});
   }
 
   void answer_everything() {
@@ -305,7 +305,7 @@ std::string finished_with(const std::string& state, bool timed_out = false) {
 TEST_F(Online, ApplyTellsTheWayToTheEnd) {
   server_.stream("POST /v1/apply", {kAccepted, status(0, "ACTIVATING"), status(0, "ACTIVE"),
                                     status(1, "ACTIVE"), finished_with("ACTIVE")});
-  const Finished finished = berth({"apply", "-f", "-"}, kTwo);
+  const Finished finished = berth({"apply", "-f", "-"}, kTwoInstances);
   EXPECT_EQ(finished.exit_code, 0) << finished.err;
   EXPECT_EQ(finished.out,
             "Accepted as revision 43.\n"
@@ -316,12 +316,12 @@ TEST_F(Online, ApplyTellsTheWayToTheEnd) {
   const json request = json::parse(server_.received()[0].body);
   EXPECT_EQ(request["wait"], true);
   EXPECT_EQ(request["files"][0]["name"], "<stdin>");
-  EXPECT_EQ(request["files"][0]["text"], kTwo);
+  EXPECT_EQ(request["files"][0]["text"], kTwoInstances);
 }
 
 TEST_F(Online, ApplySaysOneIfSomethingFailed) {
   server_.stream("POST /v1/apply", {kAccepted, finished_with("FAILED")});
-  const Finished finished = berth({"apply", "-f", "-", "-o", "json"}, kTwo);
+  const Finished finished = berth({"apply", "-f", "-", "-o", "json"}, kTwoInstances);
   EXPECT_EQ(finished.exit_code, 1);
   const json answer = json::parse(finished.out);
   EXPECT_EQ(answer["revision"], 43);
@@ -337,7 +337,7 @@ TEST_F(Online, ApplySaysTwoIfSomethingCouldNotBePlaced) {
                      "warnings":["a.yaml:1:1: warning: odd"]}})",
                   R"({"finished":{"instances":[{"key":{"item":"app","subject":"vehicle"},
                      "state":"FAILED","problem":{"reason":"InsufficientCpu"}}]}})"});
-  const Finished finished = berth({"apply", "-f", "-"}, kTwo);
+  const Finished finished = berth({"apply", "-f", "-"}, kTwoInstances);
   EXPECT_EQ(finished.exit_code, 2);
   EXPECT_THAT(finished.out, HasSubstr("app/vehicle/0  Failed(InsufficientCpu)"));
   EXPECT_THAT(finished.err, HasSubstr("a.yaml:1:1: warning: odd"));
@@ -347,10 +347,10 @@ TEST_F(Online, ApplySaysTwoIfSomethingCouldNotBePlaced) {
 TEST_F(Online, ApplySaysFiveWhenTheTimeIsUpHereOrThere) {
   server_.stream("POST /v1/apply", {kAccepted, finished_with("ACTIVATING", true)});
   server_.stream("POST /v1/apply", {kAccepted}, true);
-  const Finished there = berth({"apply", "-f", "-"}, kTwo);
+  const Finished there = berth({"apply", "-f", "-"}, kTwoInstances);
   EXPECT_EQ(there.exit_code, 5);
   EXPECT_THAT(there.err, HasSubstr("app/vehicle/1  Activating(ExitedEarly)"));
-  const Finished here = berth({"apply", "-f", "-", "--timeout", "1s"}, kTwo);
+  const Finished here = berth({"apply", "-f", "-", "--timeout", "1s"}, kTwoInstances);
   EXPECT_EQ(here.exit_code, 5);
   EXPECT_THAT(here.err, HasSubstr("goes on"));
   EXPECT_THAT(here.err, HasSubstr("app/vehicle/0  nothing is known of it yet"));
@@ -361,7 +361,7 @@ TEST_F(Online, ApplySaysAtTheTimeoutWhoWhereInWhichStateAndSinceWhen) {
       {"key":{"item":"app","subject":"vehicle"},"state":"ACTIVE","proven":true,"place":{"node":"n1"}},
       {"key":{"item":"app","subject":"vehicle","index":1},"state":"ACTIVE","place":{"node":"n2"},
        "sinceMs":"1700000000000"}]}})"});
-  const Finished finished = berth({"apply", "-f", "-"}, kTwo);
+  const Finished finished = berth({"apply", "-f", "-"}, kTwoInstances);
   EXPECT_EQ(finished.exit_code, 5);
   EXPECT_THAT(finished.err, HasSubstr("app/vehicle/1  Active  on n2  since 2023-11-14 22:13:20, "
                                       "and has yet to show that it stays up\n"));
@@ -373,7 +373,7 @@ TEST_F(Online, ApplySaysTwoAndListsWhatIsOnNodesThatAreAway) {
       {"key":{"item":"app","subject":"vehicle"},"state":"ACTIVE","proven":true,"place":{"node":"n1"}},
       {"key":{"item":"app","subject":"vehicle","index":1},"state":"FAILED","place":{"node":"n2"},
        "problem":{"reason":"NodeLost"},"away":true}]}})"});
-  const Finished finished = berth({"apply", "-f", "-"}, kTwo);
+  const Finished finished = berth({"apply", "-f", "-"}, kTwoInstances);
   EXPECT_EQ(finished.exit_code, 2);
   EXPECT_THAT(finished.err, HasSubstr("1 instance on nodes that are away, and not waited for:\n"
                                       "  app/vehicle/1  Failed(NodeLost)  on n2\n"));
@@ -387,12 +387,12 @@ TEST_F(Online, ApplyTellsWhatFollowsFromIt) {
       {"key":{"item":"low","subject":"vehicle"},"action":"move","version":"2","downtime":"stopsFirst",
        "place":{"node":"n2"},"from":{"node":"n1"}}]}})";
   for (int i = 0; i < 2; ++i) server_.stream("POST /v1/apply", {kFollows, R"({"finished":{}})"});
-  EXPECT_EQ(berth({"apply", "-f", "-"}, kTwo).out,
+  EXPECT_EQ(berth({"apply", "-f", "-"}, kTwoInstances).out,
             "Accepted as revision 43.\n"
             "  start   app/vehicle/0  1.0.0 on n1\n"
             "  move    low/vehicle/0  2 on n2, from n1: stops first\n"
             "1 unknown\n");
-  const json answer = json::parse(berth({"apply", "-f", "-", "-o", "json"}, kTwo).out);
+  const json answer = json::parse(berth({"apply", "-f", "-", "-o", "json"}, kTwoInstances).out);
   EXPECT_EQ(answer["consequences"][1]["downtime"], "stopsFirst");
   EXPECT_EQ(answer["consequences"][1]["from"], "n1");
 }
@@ -400,7 +400,7 @@ TEST_F(Online, ApplyTellsWhatFollowsFromIt) {
 TEST_F(Online, ApplySaysTwoAndWhoIsMissingWhenANodeIsAway) {
   server_.stream("POST /v1/apply", {kAccepted, R"({"finished":{"incomplete":[{"item":"app",
       "subject":"vehicle","version":"2","updated":3,"total":6,"away":["r3"]}]}})"});
-  const Finished finished = berth({"apply", "-f", "-"}, kTwo);
+  const Finished finished = berth({"apply", "-f", "-"}, kTwoInstances);
   EXPECT_EQ(finished.exit_code, 2);
   EXPECT_THAT(finished.err,
               HasSubstr("3 of 6 of app run version 2; 3 wait for node r3, which is away"));
@@ -408,14 +408,15 @@ TEST_F(Online, ApplySaysTwoAndWhoIsMissingWhenANodeIsAway) {
 
 TEST_F(Online, ApplySaysOneWhenItIsSuperseded) {
   server_.stream("POST /v1/apply", {kAccepted, R"({"finished":{"supersededBy":"44"}})"});
-  const Finished finished = berth({"apply", "-f", "-"}, kTwo);
+  const Finished finished = berth({"apply", "-f", "-"}, kTwoInstances);
   EXPECT_EQ(finished.exit_code, 1);
   EXPECT_THAT(finished.err, HasSubstr("Superseded by revision 44"));
 }
 
 TEST_F(Online, ApplyDoesNotWaitIfItShallNot) {
   server_.answer("POST /v1/apply", kAccepted);
-  const Finished finished = berth({"apply", "--no-wait", "-f", "-", "--if-revision", "42"}, kTwo);
+  const Finished finished =
+      berth({"apply", "--no-wait", "-f", "-", "--if-revision", "42"}, kTwoInstances);
   EXPECT_EQ(finished.exit_code, 0) << finished.err;
   EXPECT_EQ(finished.out, "Accepted as revision 43: 2 instances\n");
   const json request = json::parse(server_.received()[0].body);
@@ -431,20 +432,20 @@ TEST_F(Online, ApplyPassesTheServersErrorsOn) {
   server_.answer(
       "POST /v1/apply",
       Canned{.status = 409, .pieces = {R"({"error":{"code":"Conflict","message":"plan again"}})"}});
-  const Finished invalid = berth({"apply", "-f", "-"}, kTwo);
+  const Finished invalid = berth({"apply", "-f", "-"}, kTwoInstances);
   EXPECT_EQ(invalid.exit_code, 3);
   EXPECT_THAT(invalid.err, HasSubstr("a.yaml:3:1: bad"));
-  EXPECT_EQ(berth({"apply", "-f", "-"}, kTwo).exit_code, 1);
+  EXPECT_EQ(berth({"apply", "-f", "-"}, kTwoInstances).exit_code, 1);
   EXPECT_EQ(berth({"apply"}).exit_code, 3);
   EXPECT_EQ(berth({"apply", "-f", "/nowhere.yaml"}).exit_code, 3);
 }
 
 TEST_F(Online, ApplySaysSixWhenTheControlPlaneGoesAwayOrIsNotThere) {
   server_.stream("POST /v1/apply", {kAccepted});
-  const Finished gone = berth({"apply", "-f", "-"}, kTwo);
+  const Finished gone = berth({"apply", "-f", "-"}, kTwoInstances);
   EXPECT_EQ(gone.exit_code, 6);
   EXPECT_THAT(gone.err, HasSubstr("goes on"));
-  EXPECT_EQ(berth({"--socket", "/nowhere.sock", "apply", "-f", "-"}, kTwo).exit_code, 6);
+  EXPECT_EQ(berth({"--socket", "/nowhere.sock", "apply", "-f", "-"}, kTwoInstances).exit_code, 6);
 }
 
 // --- rebalance
@@ -491,7 +492,7 @@ TEST_F(Online, RebalanceSaysTwoIfANodeCannotBeRelieved) {
 TEST_F(Online, PlanLaysFilesOverTheCluster) {
   server_.answer("GET /v1/cluster", kCluster);
   EXPECT_EQ(berth({"plan"}).exit_code, 0);
-  const Finished finished = berth({"plan", "-f", "-", "-o", "json"}, kTwo);
+  const Finished finished = berth({"plan", "-f", "-", "-o", "json"}, kTwoInstances);
   EXPECT_EQ(finished.exit_code, 2) << finished.err;
   const json plan = json::parse(finished.out);
   EXPECT_EQ(plan["revision"], 42);
@@ -627,10 +628,10 @@ TEST_F(Online, WhyOfAnUpdateInPlaceSaysThatNobodyElseWasAsked) {
 
 TEST_F(Online, WhyWithFilesExplainsFromTheCluster) {
   server_.answer("GET /v1/cluster", kCluster);
-  const Finished finished = berth({"why", "app/vehicle/1", "-f", "-"}, kTwo);
+  const Finished finished = berth({"why", "app/vehicle/1", "-f", "-"}, kTwoInstances);
   EXPECT_EQ(finished.exit_code, 0) << finished.err;
   EXPECT_THAT(finished.out, ContainsRegex("n1 +InsufficientCpu"));
-  EXPECT_EQ(berth({"why", "nothing", "-f", "-"}, kTwo).exit_code, 4);
+  EXPECT_EQ(berth({"why", "nothing", "-f", "-"}, kTwoInstances).exit_code, 4);
 }
 
 // --- what changes the cluster
@@ -671,7 +672,7 @@ TEST_F(Online, DeleteTakesTheDocumentsOfAFileUsersFirst) {
   server_.answer("DELETE /v1/items/app@1.0.0", R"({"revision":"44"})");
   const std::string item =
       "apiVersion: berth/v1\nkind: Item\nmetadata: {name: app}\nspec: {version: 1.0.0}\n---\n";
-  const Finished finished = berth({"delete", "-f", "-"}, item + kTwo);
+  const Finished finished = berth({"delete", "-f", "-"}, item + kTwoInstances);
   EXPECT_EQ(finished.exit_code, 0) << finished.err;
   EXPECT_EQ(finished.out,
             "deployment/base deleted (revision 43)\nitem/app@1.0.0 deleted (revision 44)\n");
@@ -681,7 +682,7 @@ TEST_F(Online, DeleteGoesOnWhereSomethingIsNotThere) {
   server_.answer("DELETE /v1/items/app@1.0.0", R"({"revision":"44"})");
   const std::string item =
       "apiVersion: berth/v1\nkind: Item\nmetadata: {name: app}\nspec: {version: 1.0.0}\n---\n";
-  const Finished finished = berth({"delete", "-f", "-"}, item + kTwo);
+  const Finished finished = berth({"delete", "-f", "-"}, item + kTwoInstances);
   EXPECT_EQ(finished.exit_code, 4);
   EXPECT_EQ(finished.out, "item/app@1.0.0 deleted (revision 44)\n");
 }
@@ -694,7 +695,7 @@ TEST_F(Online, DeleteWaitsUntilWhatItStoppedHasStopped) {
   server_.answer("DELETE /v1/items/app@1.0.0", R"({"revision":"44"})");
   const std::string item =
       "apiVersion: berth/v1\nkind: Item\nmetadata: {name: app}\nspec: {version: 1.0.0}\n---\n";
-  EXPECT_EQ(berth({"delete", "-f", "-"}, item + kTwo).exit_code, 0);
+  EXPECT_EQ(berth({"delete", "-f", "-"}, item + kTwoInstances).exit_code, 0);
   EXPECT_EQ(server_.received().size(), 3u);
 }
 
@@ -705,7 +706,7 @@ TEST_F(Online, ApplyLeavesTheTroublesOfOthersToThem) {
                                  "problem":{"reason":"InsufficientCpu"}}]}})",
                   R"({"finished":{"instances":[{"key":{"item":"app","subject":"vehicle"},
                      "state":"ACTIVE"}]}})"});
-  const Finished finished = berth({"apply", "-f", "-"}, kTwo);
+  const Finished finished = berth({"apply", "-f", "-"}, kTwoInstances);
   EXPECT_EQ(finished.exit_code, 0);
   EXPECT_EQ(finished.out, "Accepted as revision 43.\n1 active\n");
   EXPECT_THAT(finished.err, HasSubstr("1 instance of other deployments cannot be placed"));
@@ -964,7 +965,7 @@ TEST_F(Online, CompletionAsksForNames) {
 
 TEST(Offline, CompletionIsSilentWithoutAControlPlane) {
   const Finished finished =
-      run(kProgram, {{"__complete", "--", "drain", ""}, "", {"BERTH_SOCKET=/nowhere.sock"}});
+      run(kBerth, {{"__complete", "--", "drain", ""}, "", {"BERTH_SOCKET=/nowhere.sock"}});
   EXPECT_EQ(finished.exit_code, 0);
   EXPECT_EQ(finished.out + finished.err, "");
 }
@@ -990,7 +991,7 @@ TEST(Offline, EveryOnlineVerbSaysSixWithoutAControlPlane) {
                                                     {"wait", "--for", "node/n1=reachable"},
                                                     {"join-token"}};
   for (const auto& call : calls) {
-    const Finished finished = run(kProgram, {call, "", {"BERTH_SOCKET=/nowhere.sock"}});
+    const Finished finished = run(kBerth, {call, "", {"BERTH_SOCKET=/nowhere.sock"}});
     EXPECT_EQ(finished.exit_code, 6) << call.front() << ": " << finished.err;
     EXPECT_THAT(finished.err, HasSubstr("/nowhere.sock")) << call.front();
   }
@@ -998,11 +999,11 @@ TEST(Offline, EveryOnlineVerbSaysSixWithoutAControlPlane) {
 
 TEST(Offline, EveryVerbHasExamplesAndAManualPage) {
   const std::string directory = std::filesystem::temp_directory_path() / "berth-man-test";
-  EXPECT_EQ(run(kProgram, {{"man", "--directory", directory}, "", {}}).exit_code, 0);
+  EXPECT_EQ(run(kBerth, {{"man", "--directory", directory}, "", {}}).exit_code, 0);
   for (const char* verb : {"apply", "plan", "why", "get", "describe", "delete", "logs", "exec",
                            "top", "events", "wait", "pause", "resume", "drain", "cordon",
                            "uncordon", "forget", "join-token", "login"}) {
-    const Finished help = run(kProgram, {{verb, "-h"}, "", {}});
+    const Finished help = run(kBerth, {{verb, "-h"}, "", {}});
     EXPECT_EQ(help.exit_code, 0);
     EXPECT_THAT(help.out, HasSubstr("Examples:\n")) << verb;
     EXPECT_THAT(help.out, HasSubstr("Exit codes:")) << verb;
@@ -1012,9 +1013,9 @@ TEST(Offline, EveryVerbHasExamplesAndAManualPage) {
 }
 
 TEST(Offline, HiddenVerbsAreNotListed) {
-  const std::string help = run(kProgram, {{"--help"}, "", {}}).out;
+  const std::string help = run(kBerth, {{"--help"}, "", {}}).out;
   EXPECT_THAT(help, Not(HasSubstr("__complete")));
-  EXPECT_THAT(run(kProgram, {{"completion", "bash"}, "", {}}).out, HasSubstr("berth __complete"));
+  EXPECT_THAT(run(kBerth, {{"completion", "bash"}, "", {}}).out, HasSubstr("berth __complete"));
 }
 
 }  // namespace

@@ -41,9 +41,9 @@ void forget(Context& context, const model::InstanceKey& key, ResourceAlert& aler
 }
 
 // An instance at its place, and its resources against the rules.
-class Look {
+class AlertsOf {
  public:
-  Look(Context& context, const model::InstanceKey& key, InstanceAlerts& alerts)
+  AlertsOf(Context& context, const model::InstanceKey& key, InstanceAlerts& alerts)
       : context_(context), key_(key), alerts_(alerts) {}
 
   // Gives when to look again.
@@ -88,7 +88,7 @@ class Look {
 };
 
 Time look(Context& context, const model::InstanceKey& key, InstanceAlerts& alerts) {
-  Look look(context, key, alerts);
+  AlertsOf look(context, key, alerts);
   const auto* record = context.state.find_instance(key);
   const auto* run = record == nullptr ? nullptr : run_at_its_place(context, *record);
   if (run == nullptr || !model::is_up(run->state)) return look.at_nothing();
@@ -97,7 +97,7 @@ Time look(Context& context, const model::InstanceKey& key, InstanceAlerts& alert
   return look.at(*item, *run, context.find_node(record->place->node)->reachable());
 }
 
-void update(Context& context, const model::InstanceKey& key) {
+void update_alerts(Context& context, const model::InstanceKey& key) {
   InstanceAlerts& alerts = context.alerts[key];
   const Time next = look(context, key, alerts);
   context.alert_alarms.set(key, next == kNever ? std::nullopt : std::optional(next));
@@ -132,7 +132,7 @@ void alerts_pass(Context& context) {
   for (const model::InstanceKey& key : context.dirty.statuses) {
     if (is_watched(context, key)) dirty.insert(key);
   }
-  for (const model::InstanceKey& key : dirty) update(context, key);
+  for (const model::InstanceKey& key : dirty) update_alerts(context, key);
 }
 
 }  // namespace berth::control

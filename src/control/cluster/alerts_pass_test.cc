@@ -5,7 +5,6 @@
 namespace berth::control {
 namespace {
 
-const model::InstanceKey kWeb = key_of("web");
 constexpr model::ThresholdRule kRule{.min = 50, .max = 90, .timeout = 10s};
 
 // "web" runs on n1; its quota is 500, and it is reported above 450 and well again at 250.

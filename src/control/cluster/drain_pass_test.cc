@@ -5,8 +5,6 @@
 namespace berth::control {
 namespace {
 
-const model::InstanceKey kA = key_of("a");
-
 // "a" runs on n1, since n2 came later.
 class DrainOfANode : public testing::Test {
  protected:

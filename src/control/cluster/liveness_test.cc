@@ -5,8 +5,6 @@
 namespace berth::control {
 namespace {
 
-const model::InstanceKey kWeb = key_of("web");
-
 // "web" on n1, which is alone in the beginning; n1 falls silent as the test says.
 class Clocks : public testing::Test {
  protected:

@@ -49,7 +49,7 @@ void note_change(Context& context, const model::NodeId& id, Liveness from, Liven
   }
 }
 
-void update(Context& context, const model::NodeId& id, ObservedNode& node) {
+void update_node(Context& context, const model::NodeId& id, ObservedNode& node) {
   const Liveness before = node.liveness;
   node.liveness = liveness_of(context, node);
   arm(context, id, node, next_change(context, node));
@@ -62,7 +62,7 @@ void update(Context& context, const model::NodeId& id, ObservedNode& node) {
   ++context.cluster_changes;
 }
 
-void collect_due(Context& context) {
+void collect_due_nodes(Context& context) {
   auto& alarms = context.node_alarms;
   while (!alarms.empty() && alarms.begin()->first <= context.now) {
     const model::NodeId id = alarms.begin()->second;
@@ -119,9 +119,9 @@ void mark_all_on(Context& context, const model::NodeId& id) {
 }
 
 void nodes_pass(Context& context) {
-  collect_due(context);
+  collect_due_nodes(context);
   for (const model::NodeId& id : context.dirty.nodes) {
-    if (ObservedNode* node = context.find_node(id)) update(context, id, *node);
+    if (ObservedNode* node = context.find_node(id)) update_node(context, id, *node);
   }
   settle(context);
 }

@@ -39,9 +39,9 @@ void mark_statuses_on(Context& context, const model::Place& place) {
 }
 
 // What one reachable node says of its runtimes, against the clocks.
-class Look {
+class ReadinessOf {
  public:
-  Look(Context& context, const model::NodeId& id, ObservedNode& node)
+  ReadinessOf(Context& context, const model::NodeId& id, ObservedNode& node)
       : context_(context), id_(id), node_(node) {}
 
   // When the clocks may say something else.
@@ -228,7 +228,7 @@ void forget_what_is_gone(ObservedNode& node) {
 }
 
 // Before its first word after a start of the controller, what was known of it holds.
-void update(Context& context, const model::NodeId& id, ObservedNode& node) {
+void update_readiness(Context& context, const model::NodeId& id, ObservedNode& node) {
   const auto& records = context.state.durable().nodes;
   const auto record = records.find(id);
   if (record == records.end() || node.liveness == Liveness::Unknown) return;
@@ -236,7 +236,7 @@ void update(Context& context, const model::NodeId& id, ObservedNode& node) {
   std::optional<Time> next;
   if (node.reachable()) {
     forget_what_is_gone(node);
-    next = Look(context, id, node).take();
+    next = ReadinessOf(context, id, node).take();
   }
   context.readiness_alarms.set(id, next);
   update_conditions(context, id, node);
@@ -334,7 +334,7 @@ void readiness_pass(Context& context) {
     context.dirty.readiness.insert(id);
   }
   for (const model::NodeId& id : context.dirty.readiness) {
-    if (ObservedNode* node = context.find_node(id)) update(context, id, *node);
+    if (ObservedNode* node = context.find_node(id)) update_readiness(context, id, *node);
   }
 }
 

@@ -7,8 +7,6 @@ namespace {
 
 using model::InstanceState;
 
-const model::InstanceKey kWeb = key_of("web");
-
 // One node that runs one service; from here on the test speaks for its agent.
 class Reports : public testing::Test {
  protected:

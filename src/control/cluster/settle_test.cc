@@ -5,8 +5,6 @@
 namespace berth::control {
 namespace {
 
-const model::InstanceKey kWeb = key_of("web");
-
 // Two nodes; "web" runs on one of them. The controller has just been started again.
 class Settling : public testing::Test {
  protected:

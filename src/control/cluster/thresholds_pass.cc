@@ -53,7 +53,7 @@ void set_alarm(Context& context, const model::NodeId& id, NodeLoad& load, Time a
   load.alarm = at;
 }
 
-void update(Context& context, const model::NodeId& id, ObservedNode& node) {
+void update_thresholds(Context& context, const model::NodeId& id, ObservedNode& node) {
   NodeLoad& load = node.load;
   const auto [cpu_before, ram_before] =
       std::pair(load.cpu.is_overloaded(), load.ram.is_overloaded());
@@ -71,7 +71,7 @@ void update(Context& context, const model::NodeId& id, ObservedNode& node) {
   }
 }
 
-void collect_due(Context& context) {
+void collect_due_thresholds(Context& context) {
   auto& alarms = context.load_alarms;
   for (auto it = alarms.begin(); it != alarms.end() && it->first <= context.now; ++it) {
     context.dirty.loads.insert(it->second);
@@ -119,9 +119,9 @@ Time next_attempt(const Context& context, const ObservedNode& node) {
 }
 
 void thresholds_pass(Context& context) {
-  collect_due(context);
+  collect_due_thresholds(context);
   for (const model::NodeId& id : context.dirty.loads) {
-    if (ObservedNode* node = context.find_node(id)) update(context, id, *node);
+    if (ObservedNode* node = context.find_node(id)) update_thresholds(context, id, *node);
   }
 }
 

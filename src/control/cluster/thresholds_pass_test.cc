@@ -5,8 +5,6 @@
 namespace berth::control {
 namespace {
 
-const model::InstanceKey kA = key_of("a");
-
 model::NodeConfig thresholds(const model::ThresholdRule& cpu) {
   model::NodeConfig config;
   config.name = "t";

@@ -7,9 +7,6 @@
 namespace berth::control {
 namespace {
 
-const model::InstanceKey kWeb = key_of("web");
-const model::InstanceKey kDb = key_of("db");
-
 // Two nodes that run two services; then the store is lost, or an older one is put in its place.
 class LostStore : public testing::Test {
  protected:

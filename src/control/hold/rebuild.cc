@@ -16,13 +16,13 @@ constexpr const char* kDeploymentName = "adopted";
 constexpr std::uint32_t kIndexMax = 100'000;
 
 // One copy of an instance, as its node was told to run it.
-struct Copy {
+struct FoundCopy {
   const model::NodeId* node = nullptr;
   const model::InstanceSpec* spec = nullptr;
   bool is_up = false;
 };
 
-using Copies = std::map<model::InstanceKey, Copy>;
+using Copies = std::map<model::InstanceKey, FoundCopy>;
 
 bool is_up_there(const ObservedNode& node, const model::InstanceKey& key) {
   const auto status = node.reported.find(key);
@@ -37,7 +37,7 @@ Copies copies_of(const std::map<model::NodeId, ObservedNode>& nodes) {
     if (!node.orders_shown) continue;
     for (const model::InstanceSpec& spec : node.orders_shown->run) {
       if (spec.key.index >= kIndexMax) continue;
-      const Copy copy{&id, &spec, is_up_there(node, spec.key)};
+      const FoundCopy copy{&id, &spec, is_up_there(node, spec.key)};
       const auto [known, is_new] = copies.try_emplace(spec.key, copy);
       if (!is_new && copy.is_up && !known->second.is_up) known->second = copy;
     }
@@ -143,7 +143,7 @@ class Rebuild {
     return node != nullptr && node->orders_shown;
   }
 
-  void put_instance(const model::InstanceKey& key, const Copy& copy) {
+  void put_instance(const model::InstanceKey& key, const FoundCopy& copy) {
     const model::InstanceSpec& spec = *copy.spec;
     const auto* known = context_.state.find_instance(key);
     model::InstanceRecord record = known == nullptr ? model::InstanceRecord{} : *known;

@@ -7,9 +7,6 @@ namespace {
 
 using model::InstanceState;
 
-const model::InstanceKey kWeb = key_of("web");
-const model::InstanceKey kDb = key_of("db");
-
 class Commands : public testing::Test {
  protected:
   Commands() {

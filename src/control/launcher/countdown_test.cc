@@ -7,8 +7,6 @@ namespace {
 
 using model::Phase;
 
-const model::InstanceKey kWeb = key_of("web");
-
 // So that the tests need not live through months of heartbeats.
 Config in_minutes() {
   Config config;

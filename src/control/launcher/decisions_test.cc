@@ -8,8 +8,6 @@ namespace {
 
 using model::DecisionKind;
 
-const model::InstanceKey kWeb = key_of("web");
-
 // "n1: best fit, on crun: 1000 DMIPS left; n2: asked 600, has 412 DMIPS".
 std::string answers_of(const model::DecisionRecord& decision) {
   const model::NodeId* chosen = decision.place ? &decision.place->node : nullptr;

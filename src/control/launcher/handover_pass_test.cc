@@ -7,8 +7,6 @@ namespace {
 
 using model::InstanceState;
 
-const model::InstanceKey kWeb = key_of("web");
-
 // "web" runs on the node labelled "here", which is n1 in the beginning.
 class Moves : public testing::Test {
  protected:

@@ -7,8 +7,6 @@ namespace {
 
 using model::Readiness;
 
-const model::InstanceKey kWeb = key_of("web");
-
 // --- Requests become instances -----------------------------------------------------------------
 
 TEST(Requests, EachReplicaIsAnInstanceAndThoseTooManyAreCached) {

@@ -47,7 +47,7 @@ void avoid(Context& context, const model::InstanceRecord& record) {
   }
 }
 
-std::string in_words(const model::Problem& problem) {
+std::string problem_in_words(const model::Problem& problem) {
   return problem.message.empty() ? problem.reason
                                  : fmt::format("{}: {}", problem.reason, problem.message);
 }
@@ -55,7 +55,7 @@ std::string in_words(const model::Problem& problem) {
 void fail(Context& context, const model::InstanceRecord& record, const model::Problem& problem) {
   avoid(context, record);
   const std::string why = fmt::format("it did not come up on {}: {}",
-                                      model::to_string(*record.place), in_words(problem));
+                                      model::to_string(*record.place), problem_in_words(problem));
   context.failed_moves.insert_or_assign(record.key, why);
   const model::Leaving& source = *record.leaving;
   if (source.empty) context.returning.insert_or_assign(record.key, source.place.node);

@@ -8,8 +8,6 @@ namespace {
 using model::InstanceState;
 using model::Pausing;
 
-const model::InstanceKey kWeb = key_of("web");
-
 // "web" runs on n1.
 class Pauses : public testing::Test {
  protected:

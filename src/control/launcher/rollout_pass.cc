@@ -102,9 +102,9 @@ enum class Stage {
 };
 
 // One look at one rollout: who is well, who has failed, whose turn it is.
-class Look {
+class RolloutOf {
  public:
-  Look(Context& context, const RequestKey& key)
+  RolloutOf(Context& context, const RequestKey& key)
       : context_(context),
         key_(key),
         record_(context.state.durable().rollouts.at(key)),
@@ -263,7 +263,7 @@ void take_turns(Context& context) {
     if (is_under_way(record) && is_dirty(context, key)) due.push_back(key);
   }
   for (const RequestKey& key : due) {
-    while (Look(context, key).take()) {
+    while (RolloutOf(context, key).take()) {
     }
   }
 }

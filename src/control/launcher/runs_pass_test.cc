@@ -7,8 +7,6 @@ namespace {
 
 using model::InstanceState;
 
-const model::InstanceKey kWeb = key_of("web");
-
 class Runs : public testing::Test {
  protected:
   Runs() { driver.join("n1"); }

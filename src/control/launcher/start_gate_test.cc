@@ -7,9 +7,6 @@ namespace {
 
 using model::InstanceState;
 
-const model::InstanceKey kA = key_of("a");
-const model::InstanceKey kB = key_of("b");
-
 // "a" (at the label "left") and "b" (at the label "right") fill a node each.
 class Gate : public testing::Test {
  protected:

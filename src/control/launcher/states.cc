@@ -5,14 +5,14 @@
 namespace berth::control {
 namespace {
 
-bool is_up_on(const ObservedNode& node, const model::InstanceKey& key) {
+bool is_reported_up(const ObservedNode& node, const model::InstanceKey& key) {
   const auto status = node.reported.find(key);
   return status != node.reported.end() && !status->second.stopping;
 }
 
 // What is up there has begun, and goes on from what it has; unless it is started anew.
 bool goes_on(const ObservedNode& node, const model::InstanceKey& key, const Told& what) {
-  if (!is_up_on(node, key)) return false;
+  if (!is_reported_up(node, key)) return false;
   const model::ReportedStatus& status = node.reported.at(key);
   return !status.prepare_only && status.version == what.version && status.runtime == what.runtime;
 }
@@ -39,7 +39,7 @@ bool counts(const Context& context, const model::NodeId& id, const model::Instan
   const auto* kept = context.state.find_state(record.key);
   if (kept == nullptr) return may_begin(context, id, record);
   if (kept->node == id) return true;
-  return record.place && record.place->node == id && is_up_on(node, record.key);
+  return record.place && record.place->node == id && is_reported_up(node, record.key);
 }
 
 void keep(Context& context, model::StateRecord record) {

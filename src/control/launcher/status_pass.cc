@@ -124,7 +124,7 @@ model::InstanceStatus moving_status(const Context& context, const model::Instanc
   return status;
 }
 
-std::string in_words(const model::InstanceStatus& status) {
+std::string status_in_words(const model::InstanceStatus& status) {
   std::string words(model::to_string(status.state));
   if (!status.problem.reason.empty()) words += "(" + status.problem.reason + ")";
   if (status.place) words += " on " + model::to_string(*status.place);
@@ -157,8 +157,8 @@ void publish(Context& context, const model::InstanceKey& key, ObservedInstance& 
   }
   if (status == observed.published) return;
   if (status) {
-    const std::string words = in_words(*status);
-    const bool same_words = observed.published && in_words(*observed.published) == words;
+    const std::string words = status_in_words(*status);
+    const bool same_words = observed.published && status_in_words(*observed.published) == words;
     if (!same_words) context.note(NoteKind::StatusChanged, key, words);
     context.effects.changes.push_back(*status);
   } else {

@@ -15,7 +15,7 @@ std::uint64_t edition_of(const Context& context, const model::ItemKey& key) {
 }
 
 // Whether it is there to stay, not on its way out from an earlier time.
-bool is_up_on(const ObservedNode& node, const model::InstanceKey& key) {
+bool runs_there(const ObservedNode& node, const model::InstanceKey& key) {
   const auto status = node.reported.find(key);
   return status != node.reported.end() && !status->second.stopping &&
          !status->second.prepare_only && !node.stopping.contains(key);
@@ -30,7 +30,7 @@ bool is_told_to_run(const ObservedNode& node, const model::InstanceKey& key) {
 bool waits_for_source(const Context& context, const model::InstanceRecord& record) {
   if (!record.leaving || !record.leaving->stop_first || record.leaving->hand_over) return false;
   const ObservedNode* target = context.find_node(record.place->node);
-  return !is_told_to_run(*target, record.key) && !is_up_on(*target, record.key);
+  return !is_told_to_run(*target, record.key) && !runs_there(*target, record.key);
 }
 
 bool waits_for_network(const Context& context, const model::InstanceKey& key) {

@@ -14,7 +14,7 @@ NodeBuilder a_networked_node(int number) {
 }
 
 // Networks of six addresses; two of them.
-Config a_small_config() {
+Config a_config_of_one_network() {
   Config config;
   config.networks = *model::parse_subnet("10.0.0.0/28");
   config.network_prefix = 29;
@@ -73,7 +73,7 @@ class Network : public ::testing::Test {
     return lines;
   }
 
-  Driver driver{a_small_config()};
+  Driver driver{a_config_of_one_network()};
 };
 
 TEST_F(Network, AnInstanceIsToldItsAddressWithItsStartAndItsNodeTheNetwork) {
@@ -164,7 +164,7 @@ TEST_F(Network, AnAddressIsNotGivenBackWhileALostNodeMayRunItsHolder) {
 }
 
 Config a_forgetful_config() {
-  Config config = a_small_config();
+  Config config = a_config_of_one_network();
   config.cache_ttl = 1min;
   return config;
 }

@@ -22,6 +22,12 @@ inline model::InstanceKey key_of(const std::string& item, std::uint32_t index = 
   return {model::ItemId{item}, model::SubjectId{subject}, index};
 }
 
+inline const model::InstanceKey kWeb = key_of("web");
+inline const model::InstanceKey kDb = key_of("db");
+inline const model::InstanceKey kA = key_of("a");
+inline const model::InstanceKey kB = key_of("b");
+inline const model::InstanceKey kC = key_of("c");
+
 // A service in version 1 that asks for nothing; crun and runc can run it.
 class ItemBuilder {
  public:

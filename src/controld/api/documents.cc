@@ -282,7 +282,7 @@ std::string listed(const Cluster& cluster) {
          ",\"avoided\":" + codec::avoided_to_json(cluster.held) + "}";
 }
 
-struct Selected {
+struct SelectedDocuments {
   std::uint64_t revision = 0;
   model::Manifest documents;
 };
@@ -297,8 +297,9 @@ void select(const Map& documents, const std::string& name, model::Manifest& sele
   }
 }
 
-Selected select(const control::Durable& durable, const std::string& kind, const std::string& name) {
-  Selected selected{durable.counters.revision, {}};
+SelectedDocuments select(const control::Durable& durable, const std::string& kind,
+                         const std::string& name) {
+  SelectedDocuments selected{durable.counters.revision, {}};
   if (kind == "Deployment") select(durable.deployments, name, selected.documents);
   if (kind == "NodeConfig") select(durable.node_configs, name, selected.documents);
   if (kind == "EnvOverride") select(durable.env_overrides, name, selected.documents);
@@ -367,7 +368,7 @@ void list_documents(const Services& services, const v1::ListDocumentsRequest& re
       [request](const control::Controller& controller) {
         return select(controller.durable(), request.kind(), request.name());
       },
-      [request, call](const Selected& selected) {
+      [request, call](const SelectedDocuments& selected) {
         if (selected.documents.empty() && !request.name().empty()) {
           return call->fail(
               not_found(fmt::format("there is no {} {}", request.kind(), request.name())));

@@ -9,7 +9,7 @@
 namespace berth::controld::api {
 namespace {
 
-struct Selected {
+struct SelectedInstances {
   std::uint64_t revision = 0;
   std::vector<InstanceView> instances;
 };
@@ -72,7 +72,7 @@ void list_instances(const Services& services, const v1::ListInstancesRequest& re
   look(
       services, call,
       [all = request.all()](const control::Controller& controller) {
-        Selected selected{revision_of(controller), instances_of(controller)};
+        SelectedInstances selected{revision_of(controller), instances_of(controller)};
         if (!all) return selected;
         for (InstanceView& view : cached_instances_of(controller)) {
           selected.instances.push_back(std::move(view));
@@ -81,7 +81,7 @@ void list_instances(const Services& services, const v1::ListInstancesRequest& re
                                  [](const InstanceView& view) { return view.status.key; });
         return selected;
       },
-      [request, call](Selected selected) {
+      [request, call](SelectedInstances selected) {
         if (!request.name().empty()) {
           const auto kept = keep_named(selected.instances, request.name());
           if (!kept) return call->fail(kept.error());

@@ -7,7 +7,7 @@
 namespace berth::controld::api {
 namespace {
 
-struct Selected {
+struct SelectedNodes {
   std::uint64_t revision = 0;
   std::string held;
   std::vector<NodeView> nodes;
@@ -20,10 +20,10 @@ void list_nodes(const Services& services, const v1::ListNodesRequest& request,
   look(
       services, call,
       [](const control::Controller& controller) {
-        return Selected{revision_of(controller), controller.held().value_or(""),
-                        nodes_of(controller, shell::now())};
+        return SelectedNodes{revision_of(controller), controller.held().value_or(""),
+                             nodes_of(controller, shell::now())};
       },
-      [request, call](const Selected& selected) {
+      [request, call](const SelectedNodes& selected) {
         v1::Nodes answer;
         answer.set_revision(selected.revision);
         answer.set_held(selected.held);

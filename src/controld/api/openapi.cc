@@ -14,7 +14,7 @@ namespace {
 using google::protobuf::Descriptor;
 using google::protobuf::FieldDescriptor;
 
-std::string quoted(std::string_view text) {
+std::string in_quotes(std::string_view text) {
   std::string out;
   codec::append_json_string(out, text);
   return out;
@@ -32,7 +32,7 @@ std::string reference_to(const Descriptor& message) {
 std::string enum_schema(const FieldDescriptor& field) {
   std::string values;
   for (int i = 0; i < field.enum_type()->value_count(); ++i) {
-    values += (i == 0 ? "" : ",") + quoted(field.enum_type()->value(i)->name());
+    values += (i == 0 ? "" : ",") + in_quotes(field.enum_type()->value(i)->name());
   }
   return fmt::format(R"({{"type":"string","enum":[{}]}})", values);
 }
@@ -61,7 +61,7 @@ std::string schema_of(const Descriptor& message) {
   for (int i = 0; i < message.field_count(); ++i) {
     const FieldDescriptor& field = *message.field(i);
     properties +=
-        fmt::format("{}{}:{}", i == 0 ? "" : ",", quoted(field.json_name()), schema_of(field));
+        fmt::format("{}{}:{}", i == 0 ? "" : ",", in_quotes(field.json_name()), schema_of(field));
   }
   return fmt::format(R"({{"type":"object","properties":{{{}}}}})", properties);
 }
@@ -95,7 +95,7 @@ std::string parameters_of(const Method& method, const Route& route) {
   std::string parameters;
   const auto add = [&](const std::string& name, const char* where, const std::string& schema) {
     parameters += fmt::format(R"({}{{"name":{},"in":"{}","required":{},"schema":{}}})",
-                              parameters.empty() ? "" : ",", quoted(name), where,
+                              parameters.empty() ? "" : ",", in_quotes(name), where,
                               where == std::string_view("path"), schema);
   };
   for (const std::string& name : in_path) add(name, "path", R"({"type":"string"})");
@@ -122,9 +122,9 @@ std::string operation(const Method& method, const Route& route, std::size_t numb
       R"({}:{{"operationId":"{}{}","parameters":[{}],{}"responses":{{"200":{{"description":"done",)"
       R"("content":{{"{}":{{"schema":{}}}}}}},"default":{{"description":"an error",)"
       R"("content":{{"application/json":{{"schema":{{"$ref":"#/components/schemas/Error"}}}}}}}}}}}})",
-      quoted(route.verb == "POST"     ? "post"
-             : route.verb == "DELETE" ? "delete"
-                                      : "get"),
+      in_quotes(route.verb == "POST"     ? "post"
+                : route.verb == "DELETE" ? "delete"
+                                         : "get"),
       method.name, suffix, parameters_of(method, route), body,
       streams ? "text/event-stream" : "application/json",
       reference_to(*method.descriptor->output_type()));
@@ -143,18 +143,19 @@ std::string openapi(std::string_view version) {
       operations += (operations.empty() ? "" : ",") + operation(method, method.routes[i], i);
     }
   }
-  std::string out = fmt::format(
-      R"({{"openapi":"3.0.3","info":{{"title":"Berth","version":{}}},"paths":{{)", quoted(version));
+  std::string out =
+      fmt::format(R"({{"openapi":"3.0.3","info":{{"title":"Berth","version":{}}},"paths":{{)",
+                  in_quotes(version));
   const char* separator = "";
   for (const auto& [path, operations] : paths) {
-    out += fmt::format("{}{}:{{{}}}", separator, quoted(path), operations);
+    out += fmt::format("{}{}:{{{}}}", separator, in_quotes(path), operations);
     separator = ",";
   }
   out +=
       R"(},"components":{"schemas":{"Error":{"type":"object","properties":{"error":{"type":"object",)"
       R"("properties":{"code":{"type":"string"},"message":{"type":"string"}}}}})";
   for (const auto& [name, message] : messages) {
-    out += fmt::format(",{}:{}", quoted(name), schema_of(*message));
+    out += fmt::format(",{}:{}", in_quotes(name), schema_of(*message));
   }
   return out + "}}}";
 }

@@ -40,7 +40,7 @@ std::string line_for(const JoinGrant& grant, const std::string& host, const std:
   return fmt::format("berth-agent join https://{} {}{}", host, token, name);
 }
 
-std::int64_t milliseconds(trust::WallTime time) {
+std::int64_t wall_milliseconds(trust::WallTime time) {
   return std::chrono::duration_cast<std::chrono::milliseconds>(time.time_since_epoch()).count();
 }
 
@@ -56,7 +56,7 @@ void create_join_token(const Services& services, const v1::CreateJoinTokenReques
   v1::JoinToken answer;
   answer.set_token(trust::to_string(token));
   answer.set_line(line_for(*grant, services.endpoints.load()->https, answer.token()));
-  answer.set_expires_ms(milliseconds(grant->expires));
+  answer.set_expires_ms(wall_milliseconds(grant->expires));
   store_token(services.loop, token, *grant, now, [call, answer](const Result<void>& stored) {
     stored ? call->answer(answer_of(answer)) : call->fail(stored.error());
   });

@@ -13,7 +13,7 @@ bool in_contact(const Candidate& candidate) {
   CHECK(false, "unknown reachability");
 }
 
-std::optional<Shortfall> turns_down(const Candidate& candidate) {
+std::optional<Shortfall> connected_turns_down(const Candidate& candidate) {
   const bool provisioned = candidate.node.info->state == model::NodeState::Provisioned;
   if (provisioned && in_contact(candidate)) return std::nullopt;
   return Shortfall{};
@@ -21,6 +21,6 @@ std::optional<Shortfall> turns_down(const Candidate& candidate) {
 
 }  // namespace
 
-const Rule connected_rule{Reason::NoConnectedNodes, Purpose::Keep, turns_down};
+const Rule connected_rule{Reason::NoConnectedNodes, Purpose::Keep, connected_turns_down};
 
 }  // namespace berth::placement

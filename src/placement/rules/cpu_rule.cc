@@ -3,7 +3,7 @@
 namespace berth::placement {
 namespace {
 
-std::optional<Shortfall> turns_down(const Candidate& candidate) {
+std::optional<Shortfall> cpu_turns_down(const Candidate& candidate) {
   const Ledger& ledger = candidate.ledger;
   const auto cap_left = candidate.runtime ? ledger.runtime_cpu_left(candidate.slot) : std::nullopt;
   const auto left =
@@ -13,6 +13,6 @@ std::optional<Shortfall> turns_down(const Candidate& candidate) {
 
 }  // namespace
 
-const Rule cpu_rule{Reason::InsufficientCpu, Purpose::Keep, turns_down};
+const Rule cpu_rule{Reason::InsufficientCpu, Purpose::Keep, cpu_turns_down};
 
 }  // namespace berth::placement

@@ -4,7 +4,7 @@ namespace berth::placement {
 namespace {
 
 // Where an instance has just failed to come up it would fail again; what runs there may stay.
-std::optional<Shortfall> turns_down(const Candidate& candidate) {
+std::optional<Shortfall> failed_there_turns_down(const Candidate& candidate) {
   const auto* avoided = candidate.request.avoided;
   if (avoided == nullptr || !avoided->contains(candidate.node.id)) return std::nullopt;
   return Shortfall{};
@@ -12,6 +12,6 @@ std::optional<Shortfall> turns_down(const Candidate& candidate) {
 
 }  // namespace
 
-const Rule failed_there_rule{Reason::FailedThere, Purpose::Place, turns_down};
+const Rule failed_there_rule{Reason::FailedThere, Purpose::Place, failed_there_turns_down};
 
 }  // namespace berth::placement

@@ -3,7 +3,7 @@
 namespace berth::placement {
 namespace {
 
-std::optional<Shortfall> turns_down(const Candidate& candidate) {
+std::optional<Shortfall> instance_count_turns_down(const Candidate& candidate) {
   const auto left = candidate.ledger.instances_left(candidate.slot);
   if (!left || *left >= 1) return std::nullopt;
   return Shortfall{.asked = 1, .has = 0, .what = nullptr};
@@ -11,6 +11,7 @@ std::optional<Shortfall> turns_down(const Candidate& candidate) {
 
 }  // namespace
 
-const Rule instance_count_rule{Reason::InstanceLimitReached, Purpose::Keep, turns_down};
+const Rule instance_count_rule{Reason::InstanceLimitReached, Purpose::Keep,
+                               instance_count_turns_down};
 
 }  // namespace berth::placement

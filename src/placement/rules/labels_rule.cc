@@ -3,7 +3,7 @@
 namespace berth::placement {
 namespace {
 
-std::optional<Shortfall> turns_down(const Candidate& candidate) {
+std::optional<Shortfall> labels_turns_down(const Candidate& candidate) {
   for (const std::string& label : candidate.request.run->labels) {
     if (candidate.node.settings.labels.contains(label)) continue;
     return Shortfall{.asked = {}, .has = {}, .what = &label};
@@ -13,6 +13,6 @@ std::optional<Shortfall> turns_down(const Candidate& candidate) {
 
 }  // namespace
 
-const Rule labels_rule{Reason::NoMatchingLabels, Purpose::Keep, turns_down};
+const Rule labels_rule{Reason::NoMatchingLabels, Purpose::Keep, labels_turns_down};
 
 }  // namespace berth::placement

@@ -13,7 +13,7 @@ bool is_own(const Candidate& candidate) {
          own->runtime == candidate.runtime->id;
 }
 
-std::optional<Shortfall> turns_down(const Candidate& candidate) {
+std::optional<Shortfall> node_id_turns_down(const Candidate& candidate) {
   const auto& named = candidate.request.run->nodes;
   const bool allowed = named.empty() || std::ranges::find(named, candidate.node.id) != named.end();
   if (allowed && is_own(candidate)) return std::nullopt;
@@ -22,6 +22,6 @@ std::optional<Shortfall> turns_down(const Candidate& candidate) {
 
 }  // namespace
 
-const Rule node_id_rule{Reason::NoMatchingNodeId, Purpose::Keep, turns_down};
+const Rule node_id_rule{Reason::NoMatchingNodeId, Purpose::Keep, node_id_turns_down};
 
 }  // namespace berth::placement

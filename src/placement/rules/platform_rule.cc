@@ -9,7 +9,7 @@ bool agrees(const std::string& named, const std::string& offered) {
   return named.empty() || named == offered;
 }
 
-std::optional<Shortfall> turns_down(const Candidate& candidate) {
+std::optional<Shortfall> platform_turns_down(const Candidate& candidate) {
   const model::Platform& needs = candidate.image.platform;
   const model::Platform& offers = candidate.runtime->platform;
   const bool fits = agrees(needs.arch, offers.arch) && agrees(needs.os, offers.os) &&
@@ -22,6 +22,6 @@ std::optional<Shortfall> turns_down(const Candidate& candidate) {
 
 }  // namespace
 
-const Rule platform_rule{Reason::NoMatchingPlatform, Purpose::Keep, turns_down};
+const Rule platform_rule{Reason::NoMatchingPlatform, Purpose::Keep, platform_turns_down};
 
 }  // namespace berth::placement

@@ -5,7 +5,7 @@ namespace {
 
 // The raw state of this very runtime counts, not that of its kind: another one being ready helps
 // nobody who is sent here.
-std::optional<Shortfall> turns_down(const Candidate& candidate) {
+std::optional<Shortfall> readiness_turns_down(const Candidate& candidate) {
   const bool ready = candidate.runtime->ready == model::Readiness::Ready;
   if (ready || candidate.request.item->tolerates.contains(model::Toleration::RuntimeNotReady)) {
     return std::nullopt;
@@ -15,6 +15,6 @@ std::optional<Shortfall> turns_down(const Candidate& candidate) {
 
 }  // namespace
 
-const Rule readiness_rule{Reason::RuntimeNotReady, Purpose::Place, turns_down};
+const Rule readiness_rule{Reason::RuntimeNotReady, Purpose::Place, readiness_turns_down};
 
 }  // namespace berth::placement

@@ -5,7 +5,7 @@
 namespace berth::placement {
 namespace {
 
-std::optional<Shortfall> turns_down(const Candidate& candidate) {
+std::optional<Shortfall> runtime_type_turns_down(const Candidate& candidate) {
   const auto& types = candidate.types;
   if (candidate.runtime != nullptr &&
       std::ranges::find(types, candidate.runtime->type) != types.end()) {
@@ -16,6 +16,6 @@ std::optional<Shortfall> turns_down(const Candidate& candidate) {
 
 }  // namespace
 
-const Rule runtime_type_rule{Reason::NoMatchingRuntimeType, Purpose::Keep, turns_down};
+const Rule runtime_type_rule{Reason::NoMatchingRuntimeType, Purpose::Keep, runtime_type_turns_down};
 
 }  // namespace berth::placement

@@ -12,7 +12,7 @@ bool has_room(const Candidate& candidate, const std::string& resource) {
   return candidate.ledger.shared_left(node, resource).value_or(1) >= 1;
 }
 
-std::optional<Shortfall> turns_down(const Candidate& candidate) {
+std::optional<Shortfall> shared_resources_turns_down(const Candidate& candidate) {
   for (const std::string& resource : candidate.request.item->shared_resources) {
     if (!has_room(candidate, resource)) return Shortfall{.asked = 1, .has = 0, .what = &resource};
   }
@@ -21,6 +21,7 @@ std::optional<Shortfall> turns_down(const Candidate& candidate) {
 
 }  // namespace
 
-const Rule shared_resources_rule{Reason::NoMatchingResources, Purpose::Keep, turns_down};
+const Rule shared_resources_rule{Reason::NoMatchingResources, Purpose::Keep,
+                                 shared_resources_turns_down};
 
 }  // namespace berth::placement

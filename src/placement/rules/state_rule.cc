@@ -4,7 +4,7 @@ namespace berth::placement {
 namespace {
 
 // Where storage and state share a partition, state has what storage leaves.
-std::optional<Shortfall> turns_down(const Candidate& candidate) {
+std::optional<Shortfall> state_turns_down(const Candidate& candidate) {
   auto left = candidate.ledger.state_left(candidate.slot.node, candidate.asked.storage);
   if (left) left = std::max(*left, Bytes{});
   return turn_down_if_short(candidate.asked.state, left);
@@ -12,6 +12,6 @@ std::optional<Shortfall> turns_down(const Candidate& candidate) {
 
 }  // namespace
 
-const Rule state_rule{Reason::InsufficientState, Purpose::Keep, turns_down};
+const Rule state_rule{Reason::InsufficientState, Purpose::Keep, state_turns_down};
 
 }  // namespace berth::placement

@@ -3,7 +3,7 @@
 namespace berth::placement {
 namespace {
 
-std::optional<Shortfall> turns_down(const Candidate& candidate) {
+std::optional<Shortfall> storage_turns_down(const Candidate& candidate) {
   auto left = candidate.ledger.storage_left(candidate.slot.node);
   if (left) left = std::max(*left, Bytes{});
   return turn_down_if_short(candidate.asked.storage, left);
@@ -11,6 +11,6 @@ std::optional<Shortfall> turns_down(const Candidate& candidate) {
 
 }  // namespace
 
-const Rule storage_rule{Reason::InsufficientStorage, Purpose::Keep, turns_down};
+const Rule storage_rule{Reason::InsufficientStorage, Purpose::Keep, storage_turns_down};
 
 }  // namespace berth::placement

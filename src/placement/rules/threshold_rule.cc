@@ -6,7 +6,7 @@ namespace {
 
 // While overloaded nodes are relieved, nobody is overloaded in their stead: a node takes in only
 // what leaves it at or below its max threshold, and an overloaded one nothing.
-std::optional<Shortfall> turns_down(const Candidate& candidate) {
+std::optional<Shortfall> threshold_turns_down(const Candidate& candidate) {
   if (candidate.planned == nullptr) return std::nullopt;
   const NodeView& node = candidate.node;
   if (node.overloaded.any()) return Shortfall{};
@@ -22,6 +22,6 @@ std::optional<Shortfall> turns_down(const Candidate& candidate) {
 
 }  // namespace
 
-const Rule threshold_rule{Reason::AboveMaxThreshold, Purpose::Place, turns_down};
+const Rule threshold_rule{Reason::AboveMaxThreshold, Purpose::Place, threshold_turns_down};
 
 }  // namespace berth::placement

@@ -4,7 +4,7 @@ namespace berth::placement {
 namespace {
 
 // Cordoning, readiness and a disk that takes nothing are about new work only: what runs, runs on.
-std::optional<Shortfall> turns_down(const Candidate& candidate) {
+std::optional<Shortfall> usable_turns_down(const Candidate& candidate) {
   const NodeView& node = candidate.node;
   const bool tolerated =
       candidate.request.item->tolerates.contains(model::Toleration::NodeNotReady);
@@ -15,6 +15,6 @@ std::optional<Shortfall> turns_down(const Candidate& candidate) {
 
 }  // namespace
 
-const Rule usable_rule{Reason::NoUsableNodes, Purpose::Place, turns_down};
+const Rule usable_rule{Reason::NoUsableNodes, Purpose::Place, usable_turns_down};
 
 }  // namespace berth::placement

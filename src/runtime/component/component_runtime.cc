@@ -17,13 +17,10 @@
 #include "runtime/component/slot_file.h"
 #include "runtime/exec_session.h"
 #include "runtime/platform.h"
+#include "runtime/problem.h"
 
 namespace berth::runtime {
 namespace {
-
-auto problem(std::string reason, std::string message) {
-  return tl::unexpected(model::Problem{std::move(reason), std::move(message)});
-}
 
 std::filesystem::path directory_of(const MachineConfig& config, model::RuntimeType type) {
   const auto& directory = config.components.directory;

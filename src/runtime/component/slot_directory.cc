@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "runtime/component/crash_points.h"
+#include "runtime/problem.h"
 #include "runtime/shim/files.h"
 
 namespace berth::runtime {
@@ -18,19 +19,15 @@ namespace {
 constexpr char kActive[] = "active";
 constexpr char kNextActive[] = "active.new";
 
-Error failure(std::string_view what, const std::filesystem::path& path) {
+Error directory_failure(std::string_view what, const std::filesystem::path& path) {
   return {Code::Unavailable,
           fmt::format("cannot {} {}: {}", what, path.string(), std::strerror(errno))};
-}
-
-auto problem(std::string reason, std::string message) {
-  return tl::unexpected(model::Problem{std::move(reason), std::move(message)});
 }
 
 }  // namespace
 
 Started<void> install_failed(std::string_view what, const std::filesystem::path& path) {
-  return problem("InstallFailed", failure(what, path).message);
+  return problem("InstallFailed", directory_failure(what, path).message);
 }
 
 // --- Where it comes from -------------------------------------------------------------------------
@@ -95,21 +92,21 @@ Result<void> SlotDirectory::point_to(Slot slot) {
   const std::filesystem::path link = directory_ / kActive;
   ::unlink(next.c_str());
   const std::string target(model::to_string(slot));
-  if (::symlink(target.c_str(), next.c_str()) != 0) return failure("make", next);
+  if (::symlink(target.c_str(), next.c_str()) != 0) return directory_failure("make", next);
   pass(CrashPoint::LinkMade);
-  if (::rename(next.c_str(), link.c_str()) != 0) return failure("replace", link);
+  if (::rename(next.c_str(), link.c_str()) != 0) return directory_failure("replace", link);
   return sync();
 }
 
 Result<void> SlotDirectory::point_nowhere() {
   const std::filesystem::path link = directory_ / kActive;
-  if (::unlink(link.c_str()) != 0 && errno != ENOENT) return failure("remove", link);
+  if (::unlink(link.c_str()) != 0 && errno != ENOENT) return directory_failure("remove", link);
   return sync();
 }
 
 Result<void> SlotDirectory::sync() const {
   const shim::Fd itself(::open(directory_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (!itself.is_open() || ::fsync(itself.get()) != 0) return failure("sync", directory_);
+  if (!itself.is_open() || ::fsync(itself.get()) != 0) return directory_failure("sync", directory_);
   return {};
 }
 

@@ -5,7 +5,7 @@
 namespace berth::runtime {
 namespace {
 
-Component a_component(const std::string& version) {
+Component a_recorded_component(const std::string& version) {
   return {.found = {{model::ItemId{"os"}, model::SubjectId{"vehicle"}, 3},
                     {{1, 7}, 2},
                     model::ItemType::Component,
@@ -17,8 +17,10 @@ Component a_component(const std::string& version) {
 
 TEST(SlotRecord, IsReadAsItWasWritten) {
   for (const auto& [phase, name] : model::Names<Phase>::kTable) {
-    const SlotState state{
-        .phase = phase, .confirmed = Slot::B, .a = a_component("2"), .b = a_component("1")};
+    const SlotState state{.phase = phase,
+                          .confirmed = Slot::B,
+                          .a = a_recorded_component("2"),
+                          .b = a_recorded_component("1")};
     const auto read = decode_slot_state(encode(state));
     ASSERT_TRUE(read) << read.error().message;
     EXPECT_EQ(*read, state);

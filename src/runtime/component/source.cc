@@ -8,21 +8,13 @@
 
 #include "runtime/command.h"
 #include "runtime/path_beneath.h"
+#include "runtime/problem.h"
 
 namespace berth::runtime {
 namespace {
 
 constexpr std::string_view kAlgorithm = "sha256:";
 constexpr std::size_t kDigits = 64;
-
-auto problem(std::string reason, std::string message) {
-  return tl::unexpected(model::Problem{std::move(reason), std::move(message)});
-}
-
-bool is_digest(std::string_view text) {
-  return text.starts_with(kAlgorithm) && text.size() == kAlgorithm.size() + kDigits &&
-         text.find_first_not_of("0123456789abcdef", kAlgorithm.size()) == std::string_view::npos;
-}
 
 Started<CommandOutcome> run(std::vector<std::string> argv, const std::string& reason,
                             const Patience& patience) {

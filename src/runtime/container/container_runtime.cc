@@ -22,6 +22,7 @@
 #include "runtime/memory_directory.h"
 #include "runtime/network_counters.h"
 #include "runtime/platform.h"
+#include "runtime/problem.h"
 #include "runtime/shim/files.h"
 #include "runtime/shim/oci.h"
 
@@ -30,17 +31,9 @@ namespace {
 
 constexpr Duration kOrderTime = 30s;
 
-auto problem(std::string reason, std::string message) {
-  return tl::unexpected(model::Problem{std::move(reason), std::move(message)});
-}
-
 const model::OciImage* image_of(const model::InstanceSpec& spec) {
   if (spec.image >= spec.item.images.size()) return nullptr;
   return std::get_if<model::OciImage>(&spec.item.images[spec.image].form);
-}
-
-Error not_running(const model::InstanceKey& key) {
-  return not_found(fmt::format("{} does not run here", to_string(key)));
 }
 
 // The names that OCI runtimes take: no percent signs, no commas.

@@ -63,7 +63,7 @@ const Images& images() {
   return made;
 }
 
-std::string why_not() {
+std::string why_no_container() {
   if (!is_root()) return "containers need root";
   for (const char* program : {"runc", "umoci", "busybox"}) {
     if (find_program(program).empty()) return std::string(program) + " is not installed";
@@ -83,7 +83,7 @@ model::InstanceSpec image(const std::string& reference) {
   return spec;
 }
 
-model::InstanceSpec script(const std::string& text) {
+model::InstanceSpec container_script(const std::string& text) {
   auto spec = image(images().reference("shell"));
   spec.item.args = {"-c", text};
   return spec;
@@ -92,15 +92,15 @@ model::InstanceSpec script(const std::string& text) {
 INSTANTIATE_TEST_SUITE_P(Container, RuntimeConformance,
                          testing::Values(RuntimeUnderTest{
                              .type = model::RuntimeType::Runc,
-                             .why_not = why_not,
-                             .script = script,
+                             .why_not = why_no_container,
+                             .script = container_script,
                              .broken = [] { return image(images().reference("nothing")); }}),
                          testing::PrintToStringParamName());
 
 class ContainerRuntimeTest : public RuntimeTest {
  protected:
   void SetUp() override {
-    const std::string why = why_not();
+    const std::string why = why_no_container();
     if (!why.empty()) GTEST_SKIP() << why;
     open(model::RuntimeType::Runc);
   }
@@ -120,7 +120,7 @@ class ContainerRuntimeTest : public RuntimeTest {
 };
 
 model::InstanceSpec glutton(const std::string& before) {
-  auto spec = script(before + "exec tail /dev/zero");
+  auto spec = container_script(before + "exec tail /dev/zero");
   spec.item.quotas.ram = Bytes(24 << 20);
   return spec;
 }
@@ -150,7 +150,7 @@ TEST_F(ContainerRuntimeTest, OneOverItsMemoryWhileNobodyWatchedIsToldToo) {
 }
 
 TEST_F(ContainerRuntimeTest, AContainerCanDoLittle) {
-  const auto spec = script(
+  const auto spec = container_script(
       "grep -E '^(CapEff|CapBnd|NoNewPrivs|Seccomp):' /proc/self/status | tr '\\t' ' ';"
       "touch /file 2>/dev/null || echo read-only;"
       "mount -t tmpfs x /tmp 2>/dev/null || echo no mounts; hostname; echo $$");
@@ -162,7 +162,7 @@ TEST_F(ContainerRuntimeTest, AContainerCanDoLittle) {
 }
 
 TEST_F(ContainerRuntimeTest, UnpacksAnImageOnce) {
-  const auto spec = script("exit 0");
+  const auto spec = container_script("exit 0");
   start(spec, 0);
   wait_for_exit(spec, 0);
   std::size_t count = 0;
@@ -221,7 +221,7 @@ TEST_F(ContainerRuntimeTest, LayoutsMayBeNamedFromWhereImagesAre) {
 TEST_F(ContainerRuntimeTest, WhatAnEarlierReleaseHasStartedIsMeasuredWhereItIs) {
   const std::string tag = std::exchange(config_.tag, config_.agent_id);  // its groups had that name
   open(model::RuntimeType::Runc);
-  const auto spec = script("exec sleep 1000");
+  const auto spec = container_script("exec sleep 1000");
   start(spec);
   const RunDirectory directory(run_directory(spec));
   RunRecord record = directory.record().value();
@@ -238,7 +238,7 @@ TEST_F(ContainerRuntimeTest, WhatAnEarlierReleaseHasStartedIsMeasuredWhereItIs) 
 }
 
 TEST_F(ContainerRuntimeTest, LeavesNoCgroupBehind) {
-  const auto spec = script("exit 0");
+  const auto spec = container_script("exit 0");
   start(spec);
   wait_for_exit(spec);
   EXPECT_FALSE(consumption_of("/berth/" + config_.tag + "/item+subject+0.1-7-0"));
@@ -268,9 +268,9 @@ class ReplacedProgram : public ContainerRuntimeTest {
     open({model::RuntimeId{"own"}, model::RuntimeType::Runc, program_.string()});
   }
 
-  void put(const std::string& script) const {
+  void put(const std::string& text) const {
     const std::filesystem::path fresh = program_.string() + ".new";
-    std::ofstream(fresh) << "#!/bin/sh\n" << script << "\n";
+    std::ofstream(fresh) << "#!/bin/sh\n" << text << "\n";
     std::filesystem::permissions(fresh, std::filesystem::perms::owner_all);
     std::filesystem::rename(fresh, program_);
   }
@@ -301,7 +301,7 @@ class ReplacedProgram : public ContainerRuntimeTest {
 TEST_F(ReplacedProgram, AStartWhoseShimIsKilledLeavesNoContainer) {
   const std::string runc = find_program("runc") + " \"$@\"";
   put("case \"$*\" in *\" create \"*) " + runc + "; kill -9 $PPID; exit;; esac\nexec " + runc);
-  const auto started = runtime().start(script("exec sleep 1000"), run(0));
+  const auto started = runtime().start(container_script("exec sleep 1000"), run(0));
   ASSERT_FALSE(started);
   EXPECT_EQ(started.error().message, "the supervisor did not answer");
   EXPECT_TRUE(containers().empty());
@@ -311,7 +311,7 @@ TEST_F(ReplacedProgram, AStartWhoseShimIsKilledLeavesNoContainer) {
 TEST_F(ReplacedProgram, AStartThatHangsSaysWhatItWaitsForAndIsEndedByAStop) {
   const std::string runc = find_program("runc") + " \"$@\"";
   put("case \"$*\" in *\" create \"*) exec sleep 1000;; esac\nexec " + runc);
-  const auto spec = script("exec sleep 1000");
+  const auto spec = container_script("exec sleep 1000");
   auto starting = std::async(std::launch::async, [&] { return runtime().start(spec, run(0)); });
   const auto remark = ends().wait_for_remark("StartSlow");
   ASSERT_TRUE(remark);
@@ -325,7 +325,7 @@ TEST_F(ReplacedProgram, AStartThatHangsSaysWhatItWaitsForAndIsEndedByAStop) {
 }
 
 TEST_F(ReplacedProgram, AContainerThatBelongsToNoRunIsTakenAwayByTheNextLifeOfTheAgent) {
-  const auto spec = script("exec sleep 1000");
+  const auto spec = container_script("exec sleep 1000");
   EXPECT_TRUE(list().empty());
   start(spec);
   const auto launch = shim::decode_launch([&] {
@@ -414,7 +414,7 @@ TEST_F(ReplacedProgram, OneThatHangsDoesNotKeepTheAgentFromEnding) {
 }
 
 TEST_F(ReplacedProgram, WhatRunsGoesOnWhileItsRuntimeIsBroken) {
-  auto spec = script("while [ ! -e $BERTH_STORAGE/go ]; do sleep 0.05; done; exit 12");
+  auto spec = container_script("while [ ! -e $BERTH_STORAGE/go ]; do sleep 0.05; done; exit 12");
   spec.runtime = model::RuntimeId{"own"};
   start(spec);
   put("exit 1");
@@ -426,7 +426,7 @@ TEST_F(ReplacedProgram, WhatRunsGoesOnWhileItsRuntimeIsBroken) {
 }
 
 TEST_F(ReplacedProgram, TwoRuntimesOfOneTypeDoNotSeeEachOthersRuns) {
-  auto spec = script("exec sleep 1000");
+  auto spec = container_script("exec sleep 1000");
   spec.runtime = model::RuntimeId{"own"};
   start(spec);
   Ends others;
@@ -499,7 +499,7 @@ TEST_F(ReplacedProgram, OneThatFailsIsLeftAloneUntilSomebodyCountsOnIt) {
   put(note_call() + "echo out of order >&2; exit 1");
   for (int i = 0; i < 5; ++i) EXPECT_EQ(runtime().probe(kPatience).message, "out of order");
   EXPECT_EQ(calls(), 1U);
-  EXPECT_FALSE(runtime().start(script("exit 0"), run(0)));
+  EXPECT_FALSE(runtime().start(container_script("exit 0"), run(0)));
   const std::size_t tried = calls();
   EXPECT_EQ(runtime().probe(kPatience).message, "out of order");
   EXPECT_EQ(calls(), tried + 1);

@@ -15,6 +15,7 @@
 #include "runtime/directory_tree.h"
 #include "runtime/path_beneath.h"
 #include "runtime/platform.h"
+#include "runtime/problem.h"
 #include "runtime/run_directory.h"
 #include "runtime/shim/files.h"
 
@@ -29,16 +30,6 @@ constexpr std::string_view kRemote = "docker://";
 constexpr std::string_view kDigest = "@sha256:";
 constexpr std::string_view kTagAnnotation = "org.opencontainers.image.ref.name";
 constexpr std::string_view kOwnTag = "image";
-
-auto problem(std::string reason, std::string message) {
-  return tl::unexpected(model::Problem{std::move(reason), std::move(message)});
-}
-
-// Digests become names of files: nothing else may pass.
-bool is_digest(std::string_view text) {
-  if (!text.starts_with("sha256:") || text.size() != 7 + 64) return false;
-  return text.find_first_not_of("0123456789abcdef", 7) == std::string_view::npos;
-}
 
 Started<codec::Tree> read_tree(const std::filesystem::path& path) {
   const auto bytes = shim::read_file(AT_FDCWD, path.c_str(), kJsonBytesMax);

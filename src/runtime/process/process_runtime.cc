@@ -14,13 +14,14 @@
 #include "runtime/instance_directories.h"
 #include "runtime/leftovers.h"
 #include "runtime/platform.h"
+#include "runtime/problem.h"
 #include "runtime/process/process_table.h"
 #include "runtime/run_consumption.h"
 
 namespace berth::runtime {
 namespace {
 
-constexpr std::uint64_t kOpenFiles = 65'536;
+constexpr std::uint64_t kProcessOpenFiles = 65'536;
 constexpr int kLooksMax = 20;  // at processes that multiply faster than they are stopped
 
 const model::CommandImage* command_of(const model::InstanceSpec& spec) {
@@ -32,10 +33,6 @@ const model::CommandImage* command_of(const model::InstanceSpec& spec) {
 std::uint64_t data_limit_of(const model::Item& item) {
   if (item.skip_resource_limits || !item.quotas.ram) return 0;
   return static_cast<std::uint64_t>(std::max(std::int64_t{0}, item.quotas.ram->count()));
-}
-
-Error not_running(const model::InstanceKey& key) {
-  return not_found(fmt::format("{} does not run here", to_string(key)));
 }
 
 }  // namespace
@@ -85,7 +82,7 @@ Started<shim::Launch> ProcessRuntime::prepare(const model::InstanceSpec& spec,
                       .env = to_environment(variables),
                       .directory = directories->storage.string(),
                       .user = user_of(spec),
-                      .open_files = kOpenFiles,
+                      .open_files = kProcessOpenFiles,
                       .data_bytes = data_limit_of(spec.item),
                       .log_directory = directories->logs.string(),
                       .log_bytes = config_.logs.bytes,

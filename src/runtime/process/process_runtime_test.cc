@@ -28,19 +28,19 @@ model::InstanceSpec command(std::vector<std::string> argv) {
   return spec;
 }
 
-model::InstanceSpec script(const std::string& text) {
+model::InstanceSpec process_script(const std::string& text) {
   return command({"/bin/busybox", "sh", "-c", text});
 }
 
-std::string why_not() {
+std::string why_no_process() {
   return std::filesystem::exists("/bin/busybox") ? "" : "there is no /bin/busybox";
 }
 
 INSTANTIATE_TEST_SUITE_P(Process, RuntimeConformance,
                          testing::Values(RuntimeUnderTest{
                              .type = model::RuntimeType::Process,
-                             .why_not = why_not,
-                             .script = script,
+                             .why_not = why_no_process,
+                             .script = process_script,
                              .broken = [] { return command({"/bin/no such file"}); }}),
                          testing::PrintToStringParamName());
 
@@ -72,7 +72,7 @@ TEST_F(ProcessRuntimeTest, RunsInItsStorageAndFindsProgramsInItsPath) {
 }
 
 TEST_F(ProcessRuntimeTest, EndsWhatTheProgramLeftBehindWhereverItWent) {
-  const auto spec = script("setsid sleep 1000 & echo $!; setsid sleep 1000 & echo $!");
+  const auto spec = process_script("setsid sleep 1000 & echo $!; setsid sleep 1000 & echo $!");
   start(spec);
   EXPECT_EQ(wait_for_exit(spec), 0);
   for (const std::string& line : output(spec)) {
@@ -81,7 +81,7 @@ TEST_F(ProcessRuntimeTest, EndsWhatTheProgramLeftBehindWhereverItWent) {
 }
 
 TEST_F(ProcessRuntimeTest, LimitsItsMemoryAndCoreDumps) {
-  auto spec = script("ulimit -d; ulimit -c");
+  auto spec = process_script("ulimit -d; ulimit -c");
   spec.item.quotas.ram = Bytes(64 << 20);
   start(spec);
   EXPECT_EQ(wait_for_exit(spec), 0);
@@ -89,12 +89,12 @@ TEST_F(ProcessRuntimeTest, LimitsItsMemoryAndCoreDumps) {
 }
 
 TEST_F(ProcessRuntimeTest, IsHeldToItsShareOfTheProcessorWhereThatCanBe) {
-  const std::string why_not = why_no_cpu_limits(config_.tag);
-  if (!why_not.empty()) GTEST_SKIP() << why_not;
+  const std::string why_no_process = why_no_cpu_limits(config_.tag);
+  if (!why_no_process.empty()) GTEST_SKIP() << why_no_process;
   close();
   config_.has_cpu_limits = true;
   open(model::RuntimeType::Process);
-  auto spec = script("echo $$; exec sleep 1000");
+  auto spec = process_script("echo $$; exec sleep 1000");
   spec.item.quotas.cpu = Dmips(config_.dmips_per_core / 2);
   start(spec);
   const auto launch = RunDirectory(run_directory(spec)).launch();
@@ -112,7 +112,7 @@ TEST_F(ProcessRuntimeTest, IsHeldToItsShareOfTheProcessorWhereThatCanBe) {
 }
 
 TEST_F(ProcessRuntimeTest, RunsWithoutAQuotaOfTheProcessorWhereThatCannotBeHeld) {
-  auto spec = script("exit 0");
+  auto spec = process_script("exit 0");
   spec.item.quotas.cpu = Dmips(100);
   start(spec);
   EXPECT_EQ(wait_for_exit(spec), 0);
@@ -134,11 +134,11 @@ TEST_F(ProcessRuntimeTest, WithoutTheShimItIsNotReady) {
   EXPECT_EQ(probed.readiness(), model::Readiness::NotReady);
   EXPECT_EQ(probed.reason, "ComputeNotReady");
   EXPECT_THAT(probed.message, testing::HasSubstr("/nowhere/berth-shim"));
-  EXPECT_FALSE(runtime().start(script("exit 0"), run(0)));
+  EXPECT_FALSE(runtime().start(process_script("exit 0"), run(0)));
 }
 
 TEST_F(ProcessRuntimeTest, TheShimIsSmall) {
-  const auto spec = script("echo ready; sleep 1000");
+  const auto spec = process_script("echo ready; sleep 1000");
   start(spec);
   wait_for_output(spec, "O:ready");
   const auto shim = RunDirectory(run_directory(spec)).pid(shim::kShimFile);

@@ -24,12 +24,12 @@ constexpr std::size_t kNoteBytesMax = 64 << 10;
 constexpr Duration kPatience = 1min;
 constexpr std::int64_t kSector = 512;
 
-auto failed(std::string message) {
+auto disk_failed(std::string message) {
   return tl::unexpected(model::Problem{"StorageFailed", std::move(message)});
 }
 
-auto failed(const fs::path& path) {
-  return failed(fmt::format("{}: {}", path.string(), std::strerror(errno)));
+auto disk_failed(const fs::path& path) {
+  return disk_failed(fmt::format("{}: {}", path.string(), std::strerror(errno)));
 }
 
 Fd open_disk(const fs::path& path, int flags) {
@@ -41,7 +41,7 @@ Started<void> check_ours(const fs::path& path) {
   struct stat file {};
   if (::lstat(path.c_str(), &file) != 0) return {};
   if (S_ISREG(file.st_mode) && file.st_uid == ::geteuid() && file.st_nlink == 1) return {};
-  return failed(path.string() + " was put there by somebody else; remove it");
+  return disk_failed(path.string() + " was put there by somebody else; remove it");
 }
 
 struct Qcow2Header {
@@ -69,8 +69,9 @@ DiskFile disk_file(const fs::path& path) {
 Started<void> forget_if_on_another(const fs::path& overlay, const fs::path& note,
                                    const std::string& identity) {
   if (shim::read_file(AT_FDCWD, note.c_str(), kNoteBytesMax) == identity) return {};
-  if (::unlink(overlay.c_str()) != 0 && errno != ENOENT) return failed(overlay);
-  if (!shim::write_file(AT_FDCWD, note.c_str(), identity, shim::Durable::Yes)) return failed(note);
+  if (::unlink(overlay.c_str()) != 0 && errno != ENOENT) return disk_failed(overlay);
+  if (!shim::write_file(AT_FDCWD, note.c_str(), identity, shim::Durable::Yes))
+    return disk_failed(note);
   return {};
 }
 
@@ -86,9 +87,9 @@ Started<void> make_overlay(const DiskFile& base, const fs::path& overlay) {
       run_command({program, "create", "-q", "-f", "qcow2", "-b", base.path.string(), "-F",
                    base.format == DiskFormat::Raw ? "raw" : "qcow2", fresh.string()},
                   kPatience);
-  if (!made) return failed(made.error().message);
-  if (made->code != 0) return failed(last_words(made->output));
-  if (::rename(fresh.c_str(), overlay.c_str()) != 0) return failed(overlay);
+  if (!made) return disk_failed(made.error().message);
+  if (made->code != 0) return disk_failed(last_words(made->output));
+  if (::rename(fresh.c_str(), overlay.c_str()) != 0) return disk_failed(overlay);
   return {};
 }
 
@@ -98,7 +99,7 @@ Started<void> take_storage(const fs::path& storage) {
   const Fd directory(::open(storage.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
   if (!directory.is_open() || ::fchown(directory.get(), ::geteuid(), ::getegid()) != 0 ||
       ::fchmod(directory.get(), 0700) != 0) {
-    return failed(storage);
+    return disk_failed(storage);
   }
   return {};
 }
@@ -118,7 +119,7 @@ Started<Disk> overlay_on(const fs::path& image, const std::string& identity,
   }
   const Qcow2Header header = read_header(overlay);
   if (!header.is_qcow2 || header.has_data_elsewhere) {
-    return failed(overlay.string() + " is no overlay of ours any more; remove it");
+    return disk_failed(overlay.string() + " is no overlay of ours any more; remove it");
   }
   return Disk{.serial = "disk", .file = {overlay, DiskFormat::Qcow2}, .base = base};
 }
@@ -128,9 +129,9 @@ Started<Disk> data_disk(const fs::path& storage, Bytes size) {
   if (const auto ours = check_ours(path); !ours) return tl::unexpected(ours.error());
   const Fd file = open_disk(path, O_RDWR | O_CREAT);
   struct stat now {};
-  if (!file.is_open() || ::fstat(file.get(), &now) != 0) return failed(path);
+  if (!file.is_open() || ::fstat(file.get(), &now) != 0) return disk_failed(path);
   const std::int64_t wanted = size.count() / kSector * kSector;
-  if (now.st_size < wanted && ::ftruncate(file.get(), wanted) != 0) return failed(path);
+  if (now.st_size < wanted && ::ftruncate(file.get(), wanted) != 0) return disk_failed(path);
   return Disk{.serial = "storage", .file = {path, DiskFormat::Raw}};
 }
 

@@ -15,6 +15,7 @@
 #include "runtime/memory_directory.h"
 #include "runtime/network_counters.h"
 #include "runtime/platform.h"
+#include "runtime/problem.h"
 #include "runtime/run_consumption.h"
 #include "runtime/vm/disk_files.h"
 #include "runtime/vm/qmp.h"
@@ -27,15 +28,7 @@ constexpr Duration kDigestTime = 10min;
 // What an emulator needs beside the memory of its guest: itself, and the code that it translates.
 constexpr std::int64_t kOverheadBytes = 192 << 20;
 
-auto problem(std::string reason, std::string message) {
-  return tl::unexpected(model::Problem{std::move(reason), std::move(message)});
-}
-
-Error not_running(const model::InstanceKey& key) {
-  return not_found(fmt::format("{} does not run here", to_string(key)));
-}
-
-const model::VmImage* image_of(const model::InstanceSpec& spec) {
+const model::VmImage* vm_image_of(const model::InstanceSpec& spec) {
   if (spec.image >= spec.item.images.size()) return nullptr;
   return std::get_if<model::VmImage>(&spec.item.images[spec.image].form);
 }
@@ -142,7 +135,7 @@ Started<void> VmRuntime::start(const model::InstanceSpec& spec, const model::Run
 
 Started<shim::Launch> VmRuntime::prepare(const model::InstanceSpec& spec, const model::RunId& run,
                                          const RunDirectory& directory) {
-  const model::VmImage* image = image_of(spec);
+  const model::VmImage* image = vm_image_of(spec);
   if (image == nullptr) return problem("ImageInvalid", "the image is no virtual machine");
   // What tolerates a runtime that is not ready may come before the first probe has ended.
   const ProbeResult probed = probe_compute();

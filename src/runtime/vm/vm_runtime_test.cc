@@ -52,7 +52,7 @@ const Guest& guest() {
   return made;
 }
 
-std::string why_not() {
+std::string why_no_vm() {
   for (const char* program : {kEmulator, "busybox"}) {
     if (find_program(program).empty()) return std::string(program) + " is not installed";
   }
@@ -78,7 +78,7 @@ model::VmImage small_guest() {
           .cmdline = "quiet loglevel=0"};
 }
 
-model::InstanceSpec script(const std::string& text) {
+model::InstanceSpec vm_script(const std::string& text) {
   auto spec = machine(small_guest());
   spec.item.args = {"-c", text};
   return spec;
@@ -92,8 +92,8 @@ model::InstanceSpec without_kernel() {
 
 INSTANTIATE_TEST_SUITE_P(Vm, RuntimeConformance,
                          testing::Values(RuntimeUnderTest{.type = model::RuntimeType::Vm,
-                                                          .why_not = why_not,
-                                                          .script = script,
+                                                          .why_not = why_no_vm,
+                                                          .script = vm_script,
                                                           .broken = without_kernel,
                                                           .broken_reason = "ImageNotFound",
                                                           .is_machine = true}),
@@ -102,7 +102,7 @@ INSTANTIATE_TEST_SUITE_P(Vm, RuntimeConformance,
 class VmRuntimeTest : public RuntimeTest {
  protected:
   void SetUp() override {
-    const std::string why = why_not();
+    const std::string why = why_no_vm();
     if (!why.empty()) GTEST_SKIP() << why;
     open(model::RuntimeType::Vm);
   }
@@ -122,11 +122,11 @@ class VmRuntimeTest : public RuntimeTest {
 };
 
 TEST_F(VmRuntimeTest, APanicOfTheKernelIsAFailureWithAReason) {
-  EXPECT_EQ(end_of(script("echo c > /proc/sysrq-trigger; sleep 1000")).reason, "GuestPanicked");
+  EXPECT_EQ(end_of(vm_script("echo c > /proc/sysrq-trigger; sleep 1000")).reason, "GuestPanicked");
 }
 
 TEST_F(VmRuntimeTest, AGuestThatRestartsItselfHasEnded) {
-  EXPECT_EQ(end_of(script("reboot -f")).reason, "GuestReset");
+  EXPECT_EQ(end_of(vm_script("reboot -f")).reason, "GuestReset");
 }
 
 TEST_F(VmRuntimeTest, WhatTheEmulatorRefusesIsToldInItsWords) {
@@ -151,7 +151,7 @@ TEST_F(VmRuntimeTest, AnImageNeedsSomethingToBoot) {
 }
 
 TEST_F(VmRuntimeTest, AHealthCheckThatCannotBeDoneIsRefused) {
-  auto spec = script("exit 0");
+  auto spec = vm_script("exit 0");
   spec.item.health = model::HealthCheck{model::ExecCheck{{"/bin/true"}}};
   EXPECT_EQ(problem_of(spec).reason, "HealthCheckInvalid");
   EXPECT_THAT(problem_of(spec).message, HasSubstr("tcp"));
@@ -161,7 +161,7 @@ TEST_F(VmRuntimeTest, AHealthCheckThatCannotBeDoneIsRefused) {
 
 TEST_F(VmRuntimeTest, TheEmulatorIsHeldToTheQuotas) {
   if (!is_root()) GTEST_SKIP() << "only root can limit others";
-  auto spec = script("while :; do :; done");
+  auto spec = vm_script("while :; do :; done");
   spec.item.quotas.cpu = Dmips(5'000);
   spec.item.quotas.ram = Bytes(96 << 20);
   start(spec);
@@ -181,7 +181,7 @@ TEST_F(VmRuntimeTest, TheEmulatorIsHeldToTheQuotas) {
 }
 
 TEST_F(VmRuntimeTest, LimitsCanBeSkipped) {
-  auto spec = script("while :; do :; done");
+  auto spec = vm_script("while :; do :; done");
   spec.item.quotas.cpu = Dmips(5'000);
   spec.item.skip_resource_limits = true;
   start(spec);

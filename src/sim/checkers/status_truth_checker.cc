@@ -14,10 +14,10 @@ namespace {
 constexpr Duration kNewsTravel = 30s;
 
 // For so long after a runtime has hung an agent may show what it had to assume of a found run.
-constexpr Duration kAssumptions = 180s;
+constexpr Duration kStatusAssumptions = 180s;
 
 bool runs(const Machine& machine, const model::InstanceStatus& status, Time now) {
-  const bool may_be_assumed = now - machine.hung_at() < kAssumptions;
+  const bool may_be_assumed = now - machine.hung_at() < kStatusAssumptions;
   return std::ranges::any_of(machine.runs(), [&](const auto& entry) {
     const auto& [key, run] = entry;
     return key.first == status.key && run.state == Run::State::Running &&

@@ -31,8 +31,8 @@ class MemoryHarness {
   std::optional<MemoryStore> store_{disk_};
 };
 
-using Harnesses = testing::Types<MemoryHarness<0>, MemoryHarness<1>>;
-INSTANTIATE_TYPED_TEST_SUITE_P(Memory, StoreConformance, Harnesses);
+using MemoryHarnesses = testing::Types<MemoryHarness<0>, MemoryHarness<1>>;
+INSTANTIATE_TYPED_TEST_SUITE_P(Memory, StoreConformance, MemoryHarnesses);
 
 TEST(MemoryStore, AFullDiskIsExhausted) {
   MemoryDisk disk;

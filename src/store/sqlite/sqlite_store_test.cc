@@ -146,8 +146,8 @@ class SqliteHarness {
   std::optional<Unreliable> store_{path_};
 };
 
-using Harnesses = testing::Types<SqliteHarness<50>, SqliteHarness<100>>;
-INSTANTIATE_TYPED_TEST_SUITE_P(Sqlite, StoreConformance, Harnesses);
+using SqliteHarnesses = testing::Types<SqliteHarness<50>, SqliteHarness<100>>;
+INSTANTIATE_TYPED_TEST_SUITE_P(Sqlite, StoreConformance, SqliteHarnesses);
 
 // As somebody else would, who knows SQLite.
 void run_sql(const fs::path& path, const std::string& sql) {
