@@ -182,17 +182,21 @@ class Build:
         commands = subprocess.run(["ninja", "-C", directory, "-t", "commands", SUITE], check=True,
                                   capture_output=True, text=True).stdout.splitlines()
         self.link = commands[-1]
-        entries = json.loads((directory / "compile_commands.json").read_text())
-        self.compile = {os.path.realpath(entry["file"]): shlex.split(entry["command"]) for entry in entries}
+        self.compile, self.batch = {}, {}
+        for entry in json.loads((directory / "compile_commands.json").read_text()):
+            batch = Path(entry["file"])
+            for source in re.findall(r'^#include "(.*\.cc)"$', batch.read_text(), re.MULTILINE) or [str(batch)]:
+                self.compile[os.path.realpath(source)] = shlex.split(entry["command"])
+                self.batch[os.path.realpath(source)] = batch
 
     def program(self) -> str:
         return f"bin/{SUITE}"
 
     def make(self, mutant: Mutant, scratch: Path) -> Path:
         source, output = scratch / "mutant.cc", scratch / "mutant.o"
-        source.write_text(mutant.text())
-        original = str(PLACEMENT / mutant.file)
-        words = self.compile[os.path.realpath(original)]
+        original = os.path.realpath(PLACEMENT / mutant.file)
+        self.write(mutant, original, source)
+        words = self.compile[original]
         # Fast to compile: neither optimised nor instrumented, which mixes with the libraries all the same.
         kept = [word for word in words[:words.index("-o")]
                 if not re.match(r"-(fsanitize|fno-sanitize|O|g|W|M|std=c\+\+20$)", word)]
@@ -201,6 +205,18 @@ class Build:
         linked = scratch / SUITE
         self.run(["sh", "-c", self.link.replace(f"-o {self.program()} ", f"-o {linked} {output} ", 1)])
         return linked
+
+    def write(self, mutant: Mutant, original: str, source: Path):
+        """In the midst of the files that it is compiled with, if there are any."""
+        batch = self.batch[original]
+        if os.path.realpath(batch) == original:
+            source.write_text(mutant.text())
+            return
+        alone = source.with_name("alone.cc")
+        alone.write_text(mutant.text())
+        source.write_text(re.sub(r'^#include "(.*)"$',
+                                 lambda m: f'#include "{alone}"' if os.path.realpath(m[1]) == original else m[0],
+                                 batch.read_text(), flags=re.MULTILINE))
 
     def run(self, command: list[str]):
         done = subprocess.run(command, cwd=self.directory, capture_output=True, text=True, check=False)
