@@ -193,6 +193,9 @@ def simulation_suites(everything: bool) -> list[Suite]:
         Suite("simulation_seeds_that_failed_once",
               [str(program), "--list", str(once_failed), "-q", "--faults",
                "loss,delay,duplicate,reorder,partition,crash,disk,runtime,readiness"], [once_failed]),
+        # What newer seeds have found needs the faults that were added since.
+        Suite("simulation_seeds_that_failed_once_with_all_faults",
+              [str(program), "--list", str(once_failed), "-q", "--faults", "all"], [once_failed]),
         Suite("simulation_flapping_runtimes", [str(program), "--flapping", "--minutes", "10000", "-q"])]
 
 

@@ -82,9 +82,12 @@ void Machine::copy_disk(const Machine& other) {
 
 void Machine::agent_restarted() {
   ++agent_life_;
-  // A start that its agent was in the middle of has been completed or has come to nothing.
+  // A start that its agent was in the middle of has been completed or has come to nothing; one of
+  // what never comes up has come to nothing, whoever looks.
   std::erase_if(runs_, [this](const auto& entry) {
-    return entry.second.state == Run::State::Starting && draw_percent(random_, 50);
+    const Run& run = entry.second;
+    return run.state == Run::State::Starting &&
+           (draw_percent(random_, 50) || is_broken(run.spec.item));
   });
   for (auto& [runtime, hang] : hangs_) hang.waiting.clear();
   for (auto& [key, run] : runs_) {

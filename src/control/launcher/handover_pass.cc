@@ -218,7 +218,11 @@ std::optional<model::Leaving> begin_to_leave(Context& context, const model::Inst
   // On one node the agent itself goes from one run to the next.
   if (source == target.node) return std::nullopt;
   if (is_given_up(context, source) || !may_run_on(context, source, record.key)) return std::nullopt;
-  return leaving_its_place(context, record);
+  const model::Leaving leaving = leaving_its_place(context, record);
+  // Where it has never been told to stop it goes on as it is: to have that copy prepared for what
+  // this one has to hand over would stop the one that serves.
+  const bool runs_there = before && before->place.node == target.node && !before->stop_first;
+  return runs_there && leaving.hand_over ? stopped_first(record) : leaving;
 }
 
 std::optional<model::Leaving> leaving_from_home(const Context& context,

@@ -462,6 +462,26 @@ TEST_F(LastCopies, AreHandedWhileTheSourceRunsOn) {
   EXPECT_EQ(handed("n2"), "one");
 }
 
+TEST_F(LastCopies, OfWhichANewVersionHandsOverGoOnUntouchedWhenThatFailsElsewhere) {
+  driver.apply({labels_of("n2", {"here"})});
+  driver.apply({a_service("db").cpu(900), a_deployment("e", {a_run("db").on("n1")})});
+  save("n1", "one");
+  driver.agent("n2").starts_slowly = true;
+  driver.apply({a_service("web").version("2").cpu(300).state(1000),
+                a_deployment("d", {a_run("web").version("2").label("here")})});
+  ASSERT_EQ(driver.place_of(kWeb), "n2/crun");
+  driver.agent("n2").stops_slowly = true;
+  driver.set("n2", kWeb, InstanceState::Failed, {"Crashed", ""});
+  EXPECT_EQ(driver.place_of(kWeb), "n1/crun");
+  EXPECT_TRUE(driver.runs("n1", kWeb));
+  EXPECT_EQ(driver.commands_to("n2").at(0).stop, std::vector{kWeb});
+  driver.agent("n2").drop(kWeb);
+  driver.report_changes("n2");
+  EXPECT_EQ(driver.status_of(kWeb), "active(RolledBack)");
+  EXPECT_EQ(driver.agent("n1").starts[kWeb], 1);
+  EXPECT_EQ(kept(), "one");
+}
+
 class UnitWideStates : public TravellingStates {
  protected:
   model::Item item() override { return a_service("web").state(1); }
