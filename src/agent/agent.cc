@@ -469,7 +469,8 @@ void Agent::try_start(const Context& context, const model::InstanceKey& key, Ins
 bool Agent::has_room(const model::WantedRecord& wanted) const {
   const bool alone = wanted.spec.item.shared_resources.empty();
   if (!leftovers_.empty() && !(alone && wanted_.is_restored(wanted.generation))) return false;
-  return !shared_.must_wait(wanted.spec);
+  const auto whom = doubt_.is_there() ? SharedUse::WaitsFor::Anybody : SharedUse::WaitsFor::Leavers;
+  return !shared_.must_wait(wanted.spec, whom);
 }
 
 void Agent::watch_leftover(const model::InstanceKey& key, bool is_leftover) {
