@@ -79,9 +79,9 @@ Effects Agent::step(Time now, std::span<const Event> batch) {
   for (const Event& event : batch) {
     std::visit([&](const auto& fact) { record(context, fact); }, event);
   }
-  apply_network(context);  // of a command that has come
   const bool given_up = runtimes_.ask_again(context);
   if (given_up || (was_awaited && !runtimes_.is_awaited())) touch_all_waiting();
+  apply_network(context);  // of a command that has come
   for (const model::InstanceKey& key : alarms_.take_due(now)) touched_.insert(key);
   for (const model::InstanceKey& key : erasures_.take_due(now)) touch(key);
   while (!touched_.empty()) {
@@ -177,9 +177,22 @@ std::string Agent::objection(const model::Command& command) const {
 
 // Again after a restart, for nobody knows what has become of them meanwhile.
 void Agent::apply_network(const Context& context) {
-  if (std::exchange(must_apply_network_, false) && wanted_.network()) {
-    context.effects.actions.push_back(ApplyNetwork{*wanted_.network()});
-  }
+  if (!must_apply_network_ || (doubt_.is_there() && !may_apply_network_in_doubt())) return;
+  must_apply_network_ = false;
+  if (!wanted_.network()) return;
+  context.effects.actions.push_back(ApplyNetwork{*wanted_.network()});
+  if (doubt_.is_there()) touch_all_waiting();
+}
+
+// What runs keeps the networks that it has: those of an older store may not be among them. Only
+// what is started needs them to be made anew, and nothing is while a control plane may still speak.
+bool Agent::may_apply_network_in_doubt() const {
+  if (doubt_.delays_starts() || runtimes_.is_awaited()) return false;
+  return std::ranges::all_of(instances_, [&](const auto& entry) {
+    const model::WantedRecord* wanted = wanted_.find(entry.first);
+    return !entry.second.is_running() || wanted == nullptr ||
+           wanted_.knows_network_of(wanted->spec);
+  });
 }
 
 void Agent::record(const Context& context, const NodeObserved& event) {
@@ -415,8 +428,7 @@ bool Agent::is_admitted(const Context& context, const model::WantedRecord& wante
     instance.refuse(context, std::nullopt);
     return false;
   }
-  // Lost with the store: its address without its network would be of no use to anybody.
-  if (doubt_.is_there() && wanted.spec.network && !wanted_.network()) {
+  if (doubt_.is_there() && !has_network(wanted.spec)) {
     instance.refuse(context,
                     model::Problem{"NetworkUnknown", "what its node was told of networks is lost"});
     return false;
@@ -426,6 +438,11 @@ bool Agent::is_admitted(const Context& context, const model::WantedRecord& wante
   const auto admission = runtimes_.admit(wanted.spec, before);
   if (!admission.granted) instance.refuse(context, admission.refusal);
   return admission.granted;
+}
+
+// Its address without its network would be of no use to anybody.
+bool Agent::has_network(const model::InstanceSpec& spec) const {
+  return !spec.network || (!must_apply_network_ && wanted_.knows_network_of(spec));
 }
 
 // Room is not needed for that.
@@ -469,7 +486,8 @@ void Agent::try_start(const Context& context, const model::InstanceKey& key, Ins
 bool Agent::has_room(const model::WantedRecord& wanted) const {
   const bool alone = wanted.spec.item.shared_resources.empty();
   if (!leftovers_.empty() && !(alone && wanted_.is_restored(wanted.generation))) return false;
-  return !shared_.must_wait(wanted.spec);
+  const auto whom = doubt_.is_there() ? SharedUse::WaitsFor::Anybody : SharedUse::WaitsFor::Leavers;
+  return !shared_.must_wait(wanted.spec, whom);
 }
 
 void Agent::watch_leftover(const model::InstanceKey& key, bool is_leftover) {

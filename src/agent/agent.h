@@ -62,6 +62,8 @@ class Agent {
 
   // Networks come before all that is started.
   void apply_network(const Context& context);
+  bool may_apply_network_in_doubt() const;
+  bool has_network(const model::InstanceSpec& spec) const;
   void take_states(const Context& context, const model::Command& command);
   void complain_of(const model::InstanceKey& key, const model::Footprint& footprint);
 

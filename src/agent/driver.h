@@ -54,8 +54,8 @@ class SpecBuilder {
   SpecBuilder& image(const std::string& reference) {
     return set(spec_.item.images, {{{}, {}, model::OciImage{reference}}});
   }
-  SpecBuilder& networked() {
-    return set(spec_.network, std::optional<model::InstanceNetwork>(model::InstanceNetwork{}));
+  SpecBuilder& networked(const std::string& owner = "") {
+    return set(spec_.network, std::optional(model::InstanceNetwork{model::OwnerId{owner}, {}}));
   }
   SpecBuilder& paused() { return set(spec_.paused, true); }
   SpecBuilder& prepare_only() { return set(spec_.prepare_only, true); }

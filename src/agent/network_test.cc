@@ -63,5 +63,51 @@ TEST(Network, OfACommandThatIsIgnoredIsIgnored) {
   EXPECT_EQ(driver.durable().network, a_network("acme"));
 }
 
+// An agent whose store is an older one: it knows "known", which is in acme's network.
+Driver a_driver_with_an_older_store() {
+  Restored restored;
+  restored.acted = number(2);
+  restored.network = a_network("acme");
+  const model::InstanceSpec known = a_spec("known").networked("acme");
+  restored.wanted[known.key] = {known, number(2), false, std::nullopt};
+  restored.in_doubt = true;
+  return Driver(a_config(), restored);
+}
+
+TEST(NetworkInDoubt, IsLeftAsItIsForWhatRunsWithAnother) {
+  Driver driver = a_driver_with_an_older_store();
+  const RunId run{number(9), 0};
+  driver.tell(Connected{1}, a_node(),
+              a_list("crun", {a_found(a_spec("newer").networked("beta"), run)}));
+  driver.wait(60s);
+  EXPECT_TRUE(driver.actions<ApplyNetwork>().empty());
+  EXPECT_EQ(driver.status("known").problem.reason, "NetworkUnknown");
+  driver.tell(Exited{key_of("newer"), run, 1});
+  EXPECT_EQ(driver.actions<ApplyNetwork>().size(), 1U) << "nobody needs what was there before";
+  EXPECT_EQ(driver.started_items(), std::vector<std::string>{"known"});
+  driver.wait(10s);
+  EXPECT_TRUE(driver.actions<Start>().empty());
+  EXPECT_EQ(driver.status("newer").problem.reason, "NetworkUnknown");
+}
+
+TEST(NetworkInDoubt, IsMadeAgainForWhatIsStartedWhenNobodyHasSpoken) {
+  Driver driver = a_driver_with_an_older_store();
+  driver.tell(a_node(), a_list("crun"));
+  EXPECT_TRUE(driver.actions<ApplyNetwork>().empty());
+  driver.wait(15s);
+  ASSERT_EQ(driver.effects().actions.size(), 2U);
+  EXPECT_TRUE(std::holds_alternative<ApplyNetwork>(driver.effects().actions[0]));
+  EXPECT_TRUE(std::holds_alternative<Start>(driver.effects().actions[1]));
+}
+
+TEST(NetworkInDoubt, IsWhatAFullCommandSays) {
+  Driver driver = a_driver_with_an_older_store();
+  driver.tell(Connected{1}, a_node(), a_list("crun"));
+  driver.tell(with_network(a_full_command(9, {a_spec("web").networked("beta")}), "beta"));
+  ASSERT_EQ(driver.actions<ApplyNetwork>().size(), 1U);
+  EXPECT_EQ(driver.actions<ApplyNetwork>()[0].network, a_network("beta"));
+  EXPECT_EQ(driver.started_items(), std::vector<std::string>{"web"});
+}
+
 }  // namespace
 }  // namespace berth::agent

@@ -41,14 +41,16 @@ class SharedUse {
   }
 
   // Whether something that the instance needs is taken as often as it is there, and somebody is
-  // about to give it back.
-  bool must_wait(const model::InstanceSpec& spec) const {
+  // about to give it back; or, in doubt, whoever has it: what runs and what an older store wants
+  // were never decided together.
+  enum class WaitsFor { Leavers, Anybody };
+  bool must_wait(const model::InstanceSpec& spec, WaitsFor whom) const {
     if (spec.item.skip_resource_limits) return false;
     for (const std::string& resource : spec.item.shared_resources) {
       const auto count = counts_.find(resource);
       if (count == counts_.end() || count->second == 0) continue;
       if (others(holders_, resource, spec.key) >= count->second &&
-          others(leavers_, resource, spec.key) > 0) {
+          (whom == WaitsFor::Anybody || others(leavers_, resource, spec.key) > 0)) {
         return true;
       }
     }

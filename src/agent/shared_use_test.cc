@@ -67,5 +67,22 @@ TEST(SharedUse, ARunOfAnEarlierLifeMayHoldAnything) {
   EXPECT_THAT(driver.started_items(), UnorderedElementsAre("new", "old"));
 }
 
+// What runs and what an older store wants were never decided together.
+TEST(SharedUse, InDoubtItIsLeftToWhatRuns) {
+  Restored restored;
+  restored.acted = number(2);
+  restored.wanted[key_of("old")] = {a_spec("old").holding("camera"), number(2), false, {}};
+  restored.in_doubt = true;
+  Driver driver(a_config(), restored);
+  const RunId run{number(9), 0};
+  driver.tell(Connected{1}, a_node_with_a_camera(),
+              a_list("crun", {a_found(a_spec("new").holding("camera"), run)}));
+  driver.wait(60s);
+  EXPECT_EQ(driver.started_items(), Items{});
+  driver.tell(a_full_command(10, {a_spec("old").holding("camera")}));
+  driver.tell(Exited{key_of("new"), run, 143, {}});
+  EXPECT_EQ(driver.started_items(), Items{"old"});
+}
+
 }  // namespace
 }  // namespace berth::agent

@@ -55,6 +55,14 @@ const model::WantedRecord* Wanted::find(const model::InstanceKey& key) const {
   return found == records_.end() ? nullptr : &found->second;
 }
 
+bool Wanted::knows_network_of(const model::InstanceSpec& spec) const {
+  if (!spec.network) return true;
+  return network_ && std::ranges::any_of(network_->networks, [&](const auto& one) {
+           return one.owner == spec.network->owner &&
+                  model::contains(one.subnet, spec.network->address);
+         });
+}
+
 model::ToldOrders Wanted::told() const {
   model::ToldOrders told{.run = {}, .network = network_};
   for (const auto& [key, record] : records_) {

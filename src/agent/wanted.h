@@ -38,6 +38,8 @@ class Wanted {
 
   // The networks of the node as last told; nullopt: never.
   const std::optional<model::NodeNetwork>& network() const { return network_; }
+  // Whether the network that the instance needs, if it needs one, is among them.
+  bool knows_network_of(const model::InstanceSpec& spec) const;
 
   // In doubt, a run was found: it was told to run by that command, and is taken for wanted unless
   // something newer is known. No older command is news.

@@ -19,12 +19,13 @@ bool has_gone_from(const Context& context, const model::NodeId& id, const model:
   return find_awaited(context, id) == nullptr || !may_run_on(context, id, key);
 }
 
-// Up and proven to be well, or failed. What is on a node that is away is not waited for.
+// Up and proven to be well, or failed. What is on a node that is away is not waited for; but a node
+// of which we do not know yet whether it is away will soon be one or the other.
 bool has_come_up(const Context& context, const model::InstanceRecord& record) {
   const model::InstanceStatus status = *status_of(context, record.key);
-  const ObservedNode* node = find_awaited(context, record.place->node);
-  if (status.away || node == nullptr || context.networks.troubled.contains(record.key)) return true;
-  if (status.proven) return true;
+  if (status.away || status.proven || context.networks.troubled.contains(record.key)) return true;
+  const ObservedNode* node = context.find_node(record.place->node);
+  if (node->info.state == model::NodeState::Error) return true;
   const auto order = node->told.find(record.key);
   if (order == node->told.end() || node->acted < order->second.number) return false;
   if (record.leaving && record.leaving->hand_over) return false;  // it may still go back

@@ -34,6 +34,21 @@ TEST_F(Runs, ACallIsAcceptedInItsStepAndFinishedWhenItsInstancesAreUp) {
   EXPECT_TRUE(finished(call)->statuses[0].proven);
 }
 
+TEST_F(Runs, ANodeThatMayBeBackInAMomentIsWaitedForUntilItIsAway) {
+  want_web();
+  driver.advance(10s);
+  driver.restart();
+  const model::NodeId n1 = node_id("n1");
+  const CallId call = 77;
+  driver.tell({NodeConnected{n1, 77}, NodeReported{n1, 77, agent().full()},
+               NodeDisconnected{n1, 77}, ApplyCall{call, {a_service("web")}}});
+  ASSERT_TRUE(driver.reply_to<Accepted>(call));
+  EXPECT_FALSE(finished(call)) << "nobody can vouch for it, and nobody says that it is away";
+  driver.advance(2s);
+  ASSERT_TRUE(finished(call));
+  EXPECT_TRUE(finished(call)->statuses.at(0).away);
+}
+
 TEST_F(Runs, AnItemSaysHowLongItMustBeUp) {
   model::Item patient = a_service("web");
   patient.min_healthy = 10s;
