@@ -50,7 +50,7 @@ bool counts(const Context& context, const model::NodeId& id, const model::Instan
 bool is_of_an_erased_one(const ObservedNode& node, const model::InstanceRecord& record,
                          std::span<const model::InstanceKey> gone) {
   if (node.acted >= record.first_command) return false;
-  return !is_up_on(node, record.key) || std::ranges::find(gone, record.key) != gone.end();
+  return !is_reported_up(node, record.key) || std::ranges::find(gone, record.key) != gone.end();
 }
 
 void keep(Context& context, model::StateRecord record) {
