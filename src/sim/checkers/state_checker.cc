@@ -135,7 +135,6 @@ class StateChecker : public Checker {
   const World& world_;
   Violate violate_;
   std::map<std::string, Kept> kept_;  // by the controller, as far as it is durable
-  std::map<std::pair<model::NodeId, std::string>, std::uint64_t> last_owed_;
   Counts owed_;
   Counts handed_over_;
   std::map<model::NodeId, Time> loaded_at_;
