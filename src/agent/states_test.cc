@@ -163,7 +163,7 @@ TEST(SavedState, OfAnOldRunIsNothingBesideOneThatWasHanded) {
 TEST(SavedState, CountsFromTheStartThatTookTheHandedOne) {
   Driver driver = a_driver();
   driver.tell(hands(1, a_state(7)));
-  driver.tell(Started{kWeb, kRun}, saved("next"));
+  driver.tell(Started{kStateKey, kStateRun}, saved("next"));
   ASSERT_EQ(driver.report().states.size(), 1U);
   EXPECT_EQ(driver.report().states[0].content, "next");
 }
@@ -181,8 +181,8 @@ TEST(LastState, ComesWithThatReportAlsoIfItWasSaidBefore) {
   Driver driver = a_driver_running(a_spec("web"));
   driver.tell(exited_with("last"));
   ASSERT_EQ(driver.report().states.size(), 1U) << "which may be lost";
-  driver.tell(a_partial_command(2, {}, {kWeb}));
-  EXPECT_EQ(driver.report().gone, std::vector{kWeb});
+  driver.tell(a_partial_command(2, {}, {kStateKey}));
+  EXPECT_EQ(driver.report().gone, std::vector{kStateKey});
   ASSERT_EQ(driver.report().states.size(), 1U);
   EXPECT_EQ(driver.report().states[0].content, "last");
 }
