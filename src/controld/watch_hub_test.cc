@@ -152,9 +152,12 @@ TEST_F(WatchHubTest, AWatcherWhoLeavesIsForgotten) {
   EXPECT_FALSE(hub_.wants_changes());
 }
 
-DocumentChange a_change(const std::string& id, bool gone) {
-  DocumentChange change{model::find_document_kind("Subject"), id, std::nullopt};
-  if (!gone) change.document = model::Subject{.id = model::SubjectId(id)};
+DocumentChange subject_gone(const std::string& subject) {
+  return {model::find_document_kind("Subject"), subject, std::nullopt};
+}
+DocumentChange subject_put(const std::string& subject) {
+  DocumentChange change = subject_gone(subject);
+  change.document = model::Subject{.id = model::SubjectId(subject)};
   return change;
 }
 
@@ -167,7 +170,7 @@ TEST_F(WatchHubTest, DocumentsAreToldToWhoAsksForTheirKind) {
             .documents = {model::Subject{.id = model::SubjectId("car")}}});
   hub_.add({.call = other, .about = ""}, {});
   hub_.publish({.instances = {instance("web", kActive)},
-                .documents = {a_change("bus", false), a_change("car", true)}});
+                .documents = {subject_put("bus"), subject_gone("car")}});
   settle();
   EXPECT_EQ(read(*call), (std::vector<std::string>{"document Subject", "synced", "document Subject",
                                                    "Subject car gone"}));
@@ -194,7 +197,7 @@ TEST_F(WatchHubTest, WhoComesBackGetsWhatCameAfter) {
   const std::uint64_t seen = last_revision(*first);
   first->abandon();
   settle();
-  hub_.publish({.instances = {instance("missed", kActive)}, .documents = {a_change("car", true)}});
+  hub_.publish({.instances = {instance("missed", kActive)}, .documents = {subject_gone("car")}});
   const auto again = std::make_shared<api::Call>(api::Caller{});
   hub_.add({.call = again, .about = "", .told_revisions = true, .after = seen}, {});
   hub_.publish({.instances = {instance("new", kActive)}});
