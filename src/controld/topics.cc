@@ -13,7 +13,8 @@ namespace berth::controld {
 namespace {
 
 std::vector<std::string> all_topics() {
-  std::vector<std::string> all{std::string(kInstances), std::string(kNodes), std::string(kEvents)};
+  std::vector<std::string> all{std::string(kInstancesTopic), std::string(kNodesTopic),
+                               std::string(kEventsTopic)};
   for (const model::DocumentKind& kind : model::document_kinds()) {
     if (kind.is_kept) all.emplace_back(kind.plural);
   }
@@ -22,7 +23,7 @@ std::vector<std::string> all_topics() {
 
 }  // namespace
 
-Topics default_topics() { return {std::string(kInstances), std::string(kNodes)}; }
+Topics default_topics() { return {std::string(kInstancesTopic), std::string(kNodesTopic)}; }
 
 Result<Topics> parse_topics(std::string_view text) {
   const std::vector<std::string> known = all_topics();

@@ -9,9 +9,9 @@
 // What can be watched: what is observed, and every kind of document by its plural.
 namespace berth::controld {
 
-inline constexpr std::string_view kInstances = "instances";
-inline constexpr std::string_view kNodes = "nodes";
-inline constexpr std::string_view kEvents = "events";
+inline constexpr std::string_view kInstancesTopic = "instances";
+inline constexpr std::string_view kNodesTopic = "nodes";
+inline constexpr std::string_view kEventsTopic = "events";
 
 using Topics = std::set<std::string, std::less<>>;
 

@@ -135,8 +135,8 @@ void WatchHub::add(Watcher watcher, Everything everything) {
   if (!wants_changes()) post([this] { history_.begin_anew(); });
   ++watchers_count_;
   auto subscription = std::make_shared<Subscription>();
-  keep_wanted(watcher, kInstances, everything.instances);
-  keep_wanted(watcher, kNodes, everything.nodes);
+  keep_wanted(watcher, kInstancesTopic, everything.instances);
+  keep_wanted(watcher, kNodesTopic, everything.nodes);
   std::erase_if(everything.documents, [&](const model::Document& document) {
     const model::DocumentKind& kind = model::kind_of(document);
     return !wants(watcher, kind.plural, name_of(kind, model::id_of(document)));
@@ -234,15 +234,15 @@ void WatchHub::cut_off_everybody() {
 
 void WatchHub::deliver(const Changes& changes) {
   for (const NodeView& view : changes.nodes) {
-    tell(history_.add(std::string(kNodes), name_of(view), answer_for(view)));
+    tell(history_.add(std::string(kNodesTopic), name_of(view), answer_for(view)));
   }
   for (const InstanceView& view : changes.instances) {
-    tell(history_.add(std::string(kInstances), name_of(view), answer_for(view)));
+    tell(history_.add(std::string(kInstancesTopic), name_of(view), answer_for(view)));
     tell_callers(view);
   }
   for (const DocumentChange& change : changes.documents) deliver(change);
   for (const LoggedEvent& event : changes.events) {
-    tell(history_.add(std::string(kEvents), event.about, answer_for(event)));
+    tell(history_.add(std::string(kEventsTopic), event.about, answer_for(event)));
   }
 }
 

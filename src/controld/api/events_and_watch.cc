@@ -28,7 +28,7 @@ namespace {
 Result<WatchHub::Watcher> watcher_for(const v1::WatchRequest& request, const CallPtr& call) {
   WatchHub::Watcher watcher{.call = call, .about = request.about()};
   if (!request.kinds().empty()) watcher.topics = TRY(parse_topics(request.kinds()));
-  if (request.events()) watcher.topics.emplace(kEvents);
+  if (request.events()) watcher.topics.emplace(kEventsTopic);
   if (request.after() != 0) watcher.after = request.after();
   watcher.told_revisions = watcher.after || !request.kinds().empty();
   return watcher;
@@ -39,8 +39,8 @@ WatchHub::Everything everything_for(const WatchHub::Watcher& watcher,
                                     const control::Controller& controller) {
   WatchHub::Everything everything;
   if (watcher.after) return everything;
-  if (watcher.topics.contains(kInstances)) everything.instances = instances_of(controller);
-  if (watcher.topics.contains(kNodes)) everything.nodes = nodes_of(controller, shell::now());
+  if (watcher.topics.contains(kInstancesTopic)) everything.instances = instances_of(controller);
+  if (watcher.topics.contains(kNodesTopic)) everything.nodes = nodes_of(controller, shell::now());
   for (const model::DocumentKind& kind : model::document_kinds()) {
     if (!watcher.topics.contains(kind.plural)) continue;
     std::ranges::move(documents_of(controller.durable(), kind),
