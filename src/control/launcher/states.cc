@@ -36,7 +36,7 @@ bool is_on_trial_on(const Context& context, const model::NodeId& id,
 bool counts(const Context& context, const model::NodeId& id, const model::InstanceRecord& record) {
   const ObservedNode& node = *context.find_node(id);
   if (node.info.partitions.unit_wide) return false;  // it is where it is, for all nodes
-  const auto* kept = context.state.find_state(record.key);
+  const auto* kept = context.state.find<model::StateRecord>(record.key);
   if (kept == nullptr) return may_begin(context, id, record);
   if (kept->node == id) return true;
   return record.place && record.place->node == id && is_reported_up(node, record.key);
@@ -50,12 +50,12 @@ void keep(Context& context, model::StateRecord record) {
 }  // namespace
 
 void hear_state(Context& context, const model::NodeId& node, const model::SavedState& state) {
-  const auto* record = context.state.find_instance(state.key);
+  const auto* record = context.state.find<model::InstanceRecord>(state.key);
   if (record != nullptr && is_on_trial_on(context, node, *record)) return;
   context.nodes.at(node).states_heard.insert_or_assign(state.key, state.digest);
   context.dirty.letters.insert(node);
   if (record == nullptr || !counts(context, node, *record)) return;
-  const auto* kept = context.state.find_state(state.key);
+  const auto* kept = context.state.find<model::StateRecord>(state.key);
   const bool is_behind = state.digest == model::SavedState::kTooLarge;
   if (kept != nullptr && kept->node == node && kept->is_behind == is_behind &&
       (is_behind || kept->state.digest == state.digest)) {
@@ -74,7 +74,7 @@ void pass_state_on(Context& context, const model::InstanceRecord& record) {
 }
 
 void trust_state(Context& context, const model::InstanceRecord& record) {
-  const auto* kept = context.state.find_state(record.key);
+  const auto* kept = context.state.find<model::StateRecord>(record.key);
   if (kept == nullptr || kept->node == record.place->node) return;
   model::StateRecord changed = *kept;
   changed.node = record.place->node;
@@ -84,7 +84,7 @@ void trust_state(Context& context, const model::InstanceRecord& record) {
 
 void forget_states_on(Context& context, const model::NodeId& node) {
   for (const model::InstanceKey& key : context.state.instances_on(node)) {
-    const auto* kept = context.state.find_state(key);
+    const auto* kept = context.state.find<model::StateRecord>(key);
     if (kept == nullptr || kept->node != node) continue;
     model::StateRecord changed = *kept;
     changed.node = model::NodeId{};
@@ -95,7 +95,7 @@ void forget_states_on(Context& context, const model::NodeId& node) {
 
 std::optional<model::SavedState> state_for(const Context& context, const model::NodeId& node,
                                            const model::InstanceKey& key, const Told& what) {
-  const auto* kept = context.state.find_state(key);
+  const auto* kept = context.state.find<model::StateRecord>(key);
   const bool is_there = kept != nullptr && kept->node == node;
   if (kept == nullptr || is_there || kept->state.digest.empty()) return std::nullopt;
   if (what.prepare_only) return std::nullopt;  // it comes with the order to start
