@@ -236,7 +236,19 @@ void Agent::record(const Context& context, const PrepareFailed& event) {
 }
 
 void Agent::record(const Context& context, const Started& event) {
-  if (Instance* known = touch_known(event.key)) known->started(context, event.run);
+  Instance* known = touch_known(event.key);
+  if (known == nullptr) return;
+  known->started(context, event.run);
+  drop_taken_state(context, event.key, *known);
+}
+
+// At once: what the run says of its state in this very step counts.
+void Agent::drop_taken_state(const Context& context, const model::InstanceKey& key,
+                             const Instance& instance) {
+  const model::WantedRecord* wanted = wanted_.find(key);
+  if (wanted == nullptr || instance.has_begun(*wanted)) {
+    states_.drop_handed(key, context.effects.writes);
+  }
 }
 
 void Agent::record(const Context& context, const StartFailed& event) {
@@ -374,9 +386,7 @@ void Agent::decide(const Context& context, const model::InstanceKey& key) {
   const model::WantedRecord* wanted = wanted_.find(key);
 
   settle(context, key, instance);
-  if (wanted == nullptr || instance.has_begun(*wanted)) {
-    states_.drop_handed(key, context.effects.writes);
-  }
+  drop_taken_state(context, key, instance);
   waiting_.forget(key);
   const bool may_start = !erasures_.is_busy(key);
   if (may_start && instance.wants_preparing(context.now, wanted)) {

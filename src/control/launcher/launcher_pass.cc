@@ -70,10 +70,19 @@ class PlanCarrier {
   }
 
  private:
+  // The commands of this step are the first that can be about it.
+  model::InstanceRecord new_record(const model::InstanceKey& key) const {
+    const model::CounterRecord& counters = context_.state.durable().counters;
+    model::InstanceRecord record;
+    record.key = key;
+    record.first_command = {counters.epoch, counters.revision + 1};
+    return record;
+  }
+
   // The record to change: the known one, or a new one; with its ids.
   std::optional<model::InstanceRecord> record_for(const model::InstanceKey& key) {
     const auto* known = context_.state.find<model::InstanceRecord>(key);
-    model::InstanceRecord record = known != nullptr ? *known : model::InstanceRecord{.key = key};
+    model::InstanceRecord record = known != nullptr ? *known : new_record(key);
     if (record.uid == 0) {
       const auto gid = gid_of(context_.state, key.item, context_.config.gids);
       const auto uid = gid ? take_uid(context_.state, context_.config.uids) : std::nullopt;

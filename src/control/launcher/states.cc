@@ -1,5 +1,7 @@
 #include "control/launcher/states.h"
 
+#include <algorithm>
+
 #include "control/launcher/handover.h"
 
 namespace berth::control {
@@ -42,6 +44,15 @@ bool counts(const Context& context, const model::NodeId& id, const model::Instan
   return record.place && record.place->node == id && is_reported_up(node, record.key);
 }
 
+// What had this name before was erased. Its last word comes back where a disk has lost what it
+// acknowledged: the node itself says that it has acted on nothing since. What is up there says what
+// it has, whoever has told it to run.
+bool is_of_an_erased_one(const ObservedNode& node, const model::InstanceRecord& record,
+                         std::span<const model::InstanceKey> gone) {
+  if (node.acted >= record.first_command) return false;
+  return !is_reported_up(node, record.key) || std::ranges::find(gone, record.key) != gone.end();
+}
+
 void keep(Context& context, model::StateRecord record) {
   ++record.state.generation;
   context.state.put(record);
@@ -49,12 +60,15 @@ void keep(Context& context, model::StateRecord record) {
 
 }  // namespace
 
-void hear_state(Context& context, const model::NodeId& node, const model::SavedState& state) {
+void hear_state(Context& context, const model::NodeId& node, const model::SavedState& state,
+                std::span<const model::InstanceKey> gone) {
   const auto* record = context.state.find<model::InstanceRecord>(state.key);
   if (record != nullptr && is_on_trial_on(context, node, *record)) return;
-  context.nodes.at(node).states_heard.insert_or_assign(state.key, state.digest);
+  ObservedNode& said_by = context.nodes.at(node);
+  said_by.states_heard.insert_or_assign(state.key, state.digest);
   context.dirty.letters.insert(node);
-  if (record == nullptr || !counts(context, node, *record)) return;
+  if (record == nullptr || is_of_an_erased_one(said_by, *record, gone)) return;
+  if (!counts(context, node, *record)) return;
   const auto* kept = context.state.find<model::StateRecord>(state.key);
   const bool is_behind = state.digest == model::SavedState::kTooLarge;
   if (kept != nullptr && kept->node == node && kept->is_behind == is_behind &&
