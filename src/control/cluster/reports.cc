@@ -194,7 +194,7 @@ class Intake {
     entry->second = status;
     if (only_measured) return;
     context_.dirty.statuses.insert(status.key);
-    const auto* record = context_.state.find_instance(status.key);
+    const auto* record = context_.state.find<model::InstanceRecord>(status.key);
     if (record != nullptr) look_at_first_start(*record, status.problem);
     if (same_run) return;
     mark_wanted(status.key);
@@ -225,7 +225,7 @@ class Intake {
     mark_wanted(key);
     confirm_stop(key);
     confirm_erased(key);
-    const auto* record = context_.state.find_instance(key);
+    const auto* record = context_.state.find<model::InstanceRecord>(key);
     if (record == nullptr || !record->place || record->place->node != id_) return;
     if (record->preinstalled) {
       context_.erase(key);

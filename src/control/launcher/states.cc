@@ -56,7 +56,7 @@ bool leaves_as_the_last(const ObservedNode& node, const model::NodeId& id,
 bool counts(const Context& context, const model::NodeId& id, const model::InstanceRecord& record) {
   const ObservedNode& node = *context.find_node(id);
   if (node.info.partitions.unit_wide) return false;  // it is where it is, for all nodes
-  const auto* kept = context.state.find_state(record.key);
+  const auto* kept = context.state.find<model::StateRecord>(record.key);
   if (kept == nullptr) return may_begin(context, id, record);
   if (kept->node == id || leaves_as_the_last(node, id, record, *kept)) return true;
   return record.place && record.place->node == id && is_reported_up(node, record.key);
@@ -80,14 +80,14 @@ void keep(Context& context, model::StateRecord record) {
 
 void hear_state(Context& context, const model::NodeId& node, const model::SavedState& state,
                 std::span<const model::InstanceKey> gone) {
-  const auto* record = context.state.find_instance(state.key);
+  const auto* record = context.state.find<model::InstanceRecord>(state.key);
   if (record != nullptr && is_on_trial_on(context, node, *record)) return;
   ObservedNode& said_by = context.nodes.at(node);
   said_by.states_heard.insert_or_assign(state.key, state.digest);
   context.dirty.letters.insert(node);
   if (record == nullptr || is_of_an_erased_one(said_by, *record, gone)) return;
   if (!counts(context, node, *record)) return;
-  const auto* kept = context.state.find_state(state.key);
+  const auto* kept = context.state.find<model::StateRecord>(state.key);
   const bool is_behind = state.digest == model::SavedState::kTooLarge;
   if (kept != nullptr && kept->node == node && kept->is_behind == is_behind &&
       (is_behind || kept->state.digest == state.digest)) {
@@ -106,7 +106,7 @@ void pass_state_on(Context& context, const model::InstanceRecord& record) {
 }
 
 void trust_state(Context& context, const model::InstanceRecord& record) {
-  const auto* kept = context.state.find_state(record.key);
+  const auto* kept = context.state.find<model::StateRecord>(record.key);
   if (kept == nullptr || kept->node == record.place->node) return;
   model::StateRecord changed = *kept;
   changed.node = record.place->node;
@@ -116,7 +116,7 @@ void trust_state(Context& context, const model::InstanceRecord& record) {
 
 void forget_states_on(Context& context, const model::NodeId& node) {
   for (const model::InstanceKey& key : context.state.instances_on(node)) {
-    const auto* kept = context.state.find_state(key);
+    const auto* kept = context.state.find<model::StateRecord>(key);
     if (kept == nullptr || kept->node != node) continue;
     model::StateRecord changed = *kept;
     changed.node = model::NodeId{};
@@ -127,7 +127,7 @@ void forget_states_on(Context& context, const model::NodeId& node) {
 
 std::optional<model::SavedState> state_for(const Context& context, const model::NodeId& node,
                                            const model::InstanceKey& key, const Told& what) {
-  const auto* kept = context.state.find_state(key);
+  const auto* kept = context.state.find<model::StateRecord>(key);
   const bool is_there = kept != nullptr && kept->node == node;
   if (kept == nullptr || is_there || kept->state.digest.empty()) return std::nullopt;
   if (what.prepare_only) return std::nullopt;  // it comes with the order to start

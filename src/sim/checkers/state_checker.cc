@@ -34,7 +34,7 @@ class StateChecker : public Checker {
 
   void controller_committed(const control::Effects& effects) override {
     for (const control::Write& write : effects.writes) {
-      if (write.table != control::Table::States) continue;
+      if (write.table != control::table_of<model::StateRecord>()) continue;
       if (write.record) {
         keep(write.key, std::get<model::StateRecord>(*write.record));
       } else {
