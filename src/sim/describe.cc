@@ -79,24 +79,19 @@ struct ControlEvent {
   }
 
   static std::string name(const model::Document& document) {
-    struct Visitor {
-      std::string operator()(const model::Deployment& d) const {
-        std::string runs;
-        for (const model::RunRequest& run : d.run) runs += " " + request(run);
-        return fmt::format("deployment {}:{};", d.name, runs);
-      }
-      std::string operator()(const model::EnvOverride& d) const {
-        return fmt::format("override {} of {} entries;", d.name, d.entries.size());
-      }
-      std::string operator()(const model::Subject& d) const {
-        return fmt::format("subject {} {};", d.id.value(), d.present ? "present" : "absent");
-      }
-      template <model::DocumentValue D>
-      std::string operator()(const D& d) const {
-        return model::id_of(d);
-      }
-    };
-    return std::visit(Visitor{}, document);
+    if (const auto* deployment = std::get_if<model::Deployment>(&document)) {
+      std::string runs;
+      for (const model::RunRequest& run : deployment->run) runs += " " + request(run);
+      return fmt::format("deployment {}:{};", deployment->name, runs);
+    }
+    if (const auto* list = std::get_if<model::EnvOverride>(&document)) {
+      return fmt::format("override {} of {} entries;", list->name, list->entries.size());
+    }
+    if (const auto* subject = std::get_if<model::Subject>(&document)) {
+      return fmt::format("subject {} {};", subject->id.value(),
+                         subject->present ? "present" : "absent");
+    }
+    return model::id_of(document);
   }
   static std::string request(const model::RunRequest& run) {
     const std::string count = run.instances ? fmt::format("{}", *run.instances) : "all";
