@@ -18,7 +18,7 @@
 #include "cli/verb.h"
 #include "cli/watching.h"
 #include "client/path.h"
-#include "placement/door.h"
+#include "placement/downtime.h"
 
 // `berth delete`: takes documents back.
 namespace berth::cli {
@@ -150,12 +150,12 @@ Result<ExitCode> show(const std::vector<Target>& targets, const DeleteFlags& fla
   const placement::Snapshot snapshot = snapshot_of(world);
   const placement::Plan whole = placement::make_plan(snapshot, {});
   const placement::Plan plan = changes_in(whole);
-  const Directory directory(snapshot);
+  const placement::Directory directory(snapshot);
   const PlanView view{.plan = plan,
                       .directory = directory,
                       .detail = Detail::Short,
                       .style = console.out_style,
-                      .crowded_out = placement::crowded_out(snapshot, whole)};
+                      .downtimes = placement::downtimes_of(snapshot, whole)};
   const std::string text = placements_section(view) + stops_section(view) + refused_section(view);
   console.out << (text.empty() ? "Nothing would stop, move or restart.\n" : text);
   return ExitCode::Done;

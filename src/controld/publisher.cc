@@ -40,9 +40,10 @@ void log(const control::Note& note) {
 // Whether watchers should hear of nodes now, and not only at the next look.
 bool concerns_nodes(const control::Effects& effects) {
   return !effects.readiness_of.empty() ||
-         std::ranges::any_of(
-             effects.writes,
-             [](const auto& write) { return write.table == control::Table::Nodes; }) ||
+         std::ranges::any_of(effects.writes,
+                             [](const auto& write) {
+                               return write.table == control::table_of<model::NodeRecord>();
+                             }) ||
          std::ranges::any_of(effects.notes,
                              [](const auto& note) { return note.about.starts_with("node/"); });
 }

@@ -215,7 +215,7 @@ Result<std::string> planned(Cluster cluster, const v1::PlanRequest& request, con
                                       .is_wanted = is_wanted,
                                       .verdicts_max = planner.limits().verdicts});
   if (plan.given_up) return planner.why_given_up();
-  return codec::plan_to_json(plan, revision);
+  return codec::plan_to_json(plan, revision, placement::downtimes_of(snapshot, plan));
 }
 
 // The cluster, and the decisions about those that may be meant by a name.
