@@ -5,8 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "control/durable.h"
-#include "control/events.h"
+#include "control/tables.h"
 #include "model/manifest.h"
 
 // The desired state by kinds of documents.
@@ -14,38 +13,15 @@ namespace berth::controld {
 
 // Where the core keeps the documents of a kind.
 template <class D>
-struct KeptIn;
-template <>
-struct KeptIn<model::Item> {
-  static constexpr control::Table kTable = control::Table::Items;
-  static const auto& table(const control::Durable& durable) { return durable.items; }
-};
-template <>
-struct KeptIn<model::Deployment> {
-  static constexpr control::Table kTable = control::Table::Deployments;
-  static const auto& table(const control::Durable& durable) { return durable.deployments; }
-};
-template <>
-struct KeptIn<model::NodeConfig> {
-  static constexpr control::Table kTable = control::Table::NodeConfigs;
-  static const auto& table(const control::Durable& durable) { return durable.node_configs; }
-};
-template <>
-struct KeptIn<model::EnvOverride> {
-  static constexpr control::Table kTable = control::Table::EnvOverrides;
-  static const auto& table(const control::Durable& durable) { return durable.env_overrides; }
-};
-template <>
-struct KeptIn<model::Subject> {
-  static constexpr control::Table kTable = control::Table::Subjects;
-  static const auto& table(const control::Durable& durable) { return durable.subjects; }
-};
+const auto& kept(const control::Durable& durable) {
+  return durable.*(model::kTableOf<D>.records);
+}
 
 // Calls `visit(document)` for each document that is kept, kind by kind.
 template <class Visit>
 void for_each_document(const control::Durable& durable, Visit visit) {
   model::for_each_kept_kind([&]<class D>(std::type_identity<D>) {
-    for (const auto& [key, document] : KeptIn<D>::table(durable)) visit(document);
+    for (const auto& [key, document] : kept<D>(durable)) visit(document);
   });
 }
 
