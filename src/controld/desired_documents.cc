@@ -7,7 +7,7 @@ model::Manifest documents_of(const control::Durable& durable, const model::Docum
   model::Manifest selected;
   model::for_each_kept_kind([&]<class D>(std::type_identity<D>) {
     if (model::DocumentTraits<D>::kKind.name != kind.name) return;
-    for (const auto& [key, document] : kept<D>(durable)) {
+    for (const auto& [key, document] : durable.*model::kTableOf<D>.records) {
       const bool is_meant =
           name.empty() || model::name_of(document) == name || model::id_of(document) == name;
       if (is_meant) selected.emplace_back(document);

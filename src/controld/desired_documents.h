@@ -11,17 +11,11 @@
 // The desired state by kinds of documents.
 namespace berth::controld {
 
-// Where the core keeps the documents of a kind.
-template <class D>
-const auto& kept(const control::Durable& durable) {
-  return durable.*(model::kTableOf<D>.records);
-}
-
 // Calls `visit(document)` for each document that is kept, kind by kind.
 template <class Visit>
 void for_each_document(const control::Durable& durable, Visit visit) {
   model::for_each_kept_kind([&]<class D>(std::type_identity<D>) {
-    for (const auto& [key, document] : kept<D>(durable)) visit(document);
+    for (const auto& [key, document] : durable.*model::kTableOf<D>.records) visit(document);
   });
 }
 

@@ -78,20 +78,26 @@ struct ControlEvent {
     return fmt::format("unsubscribed {}", e.listener);
   }
 
-  static std::string name(const model::Document& document) {
-    if (const auto* deployment = std::get_if<model::Deployment>(&document)) {
+  struct DocumentName {
+    std::string operator()(const model::Deployment& d) const {
       std::string runs;
-      for (const model::RunRequest& run : deployment->run) runs += " " + request(run);
-      return fmt::format("deployment {}:{};", deployment->name, runs);
+      for (const model::RunRequest& run : d.run) runs += " " + request(run);
+      return fmt::format("deployment {}:{};", d.name, runs);
     }
-    if (const auto* list = std::get_if<model::EnvOverride>(&document)) {
-      return fmt::format("override {} of {} entries;", list->name, list->entries.size());
+    std::string operator()(const model::EnvOverride& d) const {
+      return fmt::format("override {} of {} entries;", d.name, d.entries.size());
     }
-    if (const auto* subject = std::get_if<model::Subject>(&document)) {
-      return fmt::format("subject {} {};", subject->id.value(),
-                         subject->present ? "present" : "absent");
+    std::string operator()(const model::Subject& d) const {
+      return fmt::format("subject {} {};", d.id.value(), d.present ? "present" : "absent");
     }
-    return model::id_of(document);
+    template <model::DocumentValue D>
+    std::string operator()(const D& d) const {
+      return model::id_of(d);
+    }
+  };
+
+  static std::string name(const model::Document& document) {
+    return std::visit(DocumentName{}, document);
   }
   static std::string request(const model::RunRequest& run) {
     const std::string count = run.instances ? fmt::format("{}", *run.instances) : "all";
