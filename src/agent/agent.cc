@@ -219,6 +219,7 @@ void Agent::record(const Context& context, const RunsListed& event) {
   for (const FoundRun& run : event.runs) {
     if (doubt_.is_there()) wanted_.learn(run, context.effects.writes);
     touch(run.key).found(context, event.runtime, run);
+    if (const auto early = early_states_.extract(run.key)) record(context, early.mapped());
   }
   touch_waiting_for(event.runtime);
 }
@@ -257,7 +258,13 @@ void Agent::record(const Context& context, const StartFailed& event) {
   }
 }
 
+// In doubt nobody could tell of which instance it is, one that runs or one that was erased, before
+// the runtimes have said what they run.
 void Agent::record(const Context& context, const StateSaved& event) {
+  if (doubt_.is_there() && !instances_.contains(event.key)) {
+    early_states_.insert_or_assign(event.key, event);
+    return;
+  }
   if (!is_too_large(event, wanted_.find(event.key))) {
     states_.save(context, event);
     return;

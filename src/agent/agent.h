@@ -105,6 +105,7 @@ class Agent {
   Config config_;
   Doubt doubt_;
   States states_;
+  std::map<model::InstanceKey, StateSaved> early_states_;  // of runs that we do not know yet
   Wanted wanted_;
   Erasures erasures_;
   Runtimes runtimes_;

@@ -48,28 +48,26 @@ struct DeleteFlags {
 
 struct Target {
   Kind kind;
-  std::string name;  // of an Item with its version
+  std::string name;  // with its version, if it has one
 };
 
 // Who uses others goes first.
-int order_of(const Target& target) {
-  return target.kind == Kind::Deployment ? 0 : target.kind == Kind::NodeConfig ? 1 : 2;
-}
+int order_of(const Target& target) { return -rank_of(target.kind); }
 
 Result<Target> target_of(const client::Client& client, Kind kind, const std::string& name) {
   if (kind == Kind::Instance) {
     const v1::Instances all = TRY(list_instances(client, {.all = true}));
     return Target{kind, name_of(*TRY(pick_instance(all, name)))};
   }
-  if (kind != Kind::Item || name.find('@') != std::string::npos) return Target{kind, name};
+  if (!has_versions(kind) || name.find('@') != std::string::npos) return Target{kind, name};
   const v1::Documents all = TRY(list_documents(client, kind));
   std::vector<std::string> versions;
   for (const auto* document : TRY(pick_documents(all, kind, name))) {
     versions.push_back(document_id(*document));
   }
   if (versions.size() == 1) return Target{kind, versions.front()};
-  return invalid_input(fmt::format("item {} has several versions: name one of {}", printable(name),
-                                   fmt::join(versions, ", ")));
+  return invalid_input(fmt::format("{} {} has several versions: name one of {}", singular(kind),
+                                   printable(name), fmt::join(versions, ", ")));
 }
 
 Result<std::vector<Target>> targets_in(const std::vector<std::string>& files, Console& console) {

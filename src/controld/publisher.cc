@@ -54,7 +54,7 @@ void Publisher::stepped(const control::Controller& controller, const control::Ef
   for (const control::Note& note : effects.notes) log(note);
   WatchHub::Changes changes;
   changes.events = events_.add(effects.notes, std::chrono::system_clock::now());
-  if (!hub_.has_watchers()) {
+  if (!hub_.wants_changes()) {
     told_.clear();
     next_nodes_ = {};
     return;
@@ -63,6 +63,9 @@ void Publisher::stepped(const control::Controller& controller, const control::Ef
     changes.instances.push_back(view_of(controller, status));
   }
   changes.nodes = changed_nodes(controller, effects);
+  for (const control::Write& write : effects.writes) {
+    if (auto change = document_change(write)) changes.documents.push_back(std::move(*change));
+  }
   hub_.publish(std::move(changes));
 }
 

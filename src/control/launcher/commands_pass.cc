@@ -170,7 +170,9 @@ class Orderly {
   void tell(const model::InstanceKey& key, const Told& wanted) {
     const auto told = node_.told.find(key);
     const bool is_news = told == node_.told.end() || needs_other_room(told->second.what, wanted);
-    node_.told.insert_or_assign(key, Order{wanted, {}});
+    const bool begins_anew = node_.stopping.contains(key) ||
+                             (told != node_.told.end() && told->second.what.prepare_only);
+    node_.told.insert_or_assign(key, Order{wanted, {}, begins_anew});
     if (is_news) is_told_or_not(key);
     context_.dirty.statuses.insert(key);  // until it has acted on that, it proves nothing
     node_.stopping.erase(key);

@@ -12,9 +12,16 @@ bool is_reported_up(const ObservedNode& node, const model::InstanceKey& key) {
   return status != node.reported.end() && !status->second.stopping;
 }
 
+// What it has said of an earlier run is not about the one that it is told to begin.
+bool begins_anew(const ObservedNode& node, const model::InstanceKey& key) {
+  const auto order = node.told.find(key);
+  return order != node.told.end() && order->second.begins_anew &&
+         (order->second.number == model::CommandNumber{} || node.acted < order->second.number);
+}
+
 // What is up there has begun, and goes on from what it has; unless it is started anew.
 bool goes_on(const ObservedNode& node, const model::InstanceKey& key, const Told& what) {
-  if (!is_reported_up(node, key)) return false;
+  if (!is_reported_up(node, key) || begins_anew(node, key)) return false;
   const model::ReportedStatus& status = node.reported.at(key);
   return !status.prepare_only && status.version == what.version && status.runtime == what.runtime;
 }
@@ -35,12 +42,23 @@ bool is_on_trial_on(const Context& context, const model::NodeId& id,
   return record.place && record.place->node == id && can_go_back(context, record);
 }
 
+// Goes on before anybody heard that it had come: it has begun from what is kept of a node before.
+bool leaves_as_the_last(const ObservedNode& node, const model::NodeId& id,
+                        const model::InstanceRecord& record, const model::StateRecord& kept) {
+  if (!record.leaving || record.leaving->place.node != id || !record.place) return false;
+  if (kept.node == record.place->node) return false;
+  const auto revoked = node.revoked.find(record.key);
+  if (revoked != node.revoked.end()) return !revoked->second.prepare_only;
+  const auto told = node.told.find(record.key);
+  return told != node.told.end() && !told->second.what.prepare_only;
+}
+
 bool counts(const Context& context, const model::NodeId& id, const model::InstanceRecord& record) {
   const ObservedNode& node = *context.find_node(id);
   if (node.info.partitions.unit_wide) return false;  // it is where it is, for all nodes
   const auto* kept = context.state.find<model::StateRecord>(record.key);
   if (kept == nullptr) return may_begin(context, id, record);
-  if (kept->node == id) return true;
+  if (kept->node == id || leaves_as_the_last(node, id, record, *kept)) return true;
   return record.place && record.place->node == id && is_reported_up(node, record.key);
 }
 
