@@ -444,6 +444,20 @@ TEST(LostStore, AFullCommandEndsTheWait) {
   EXPECT_EQ(driver.started_items(), Items{"web"});
 }
 
+TEST(LostStore, WhatAFullCommandKeepsIsNotStartedAsAnOlderStoreSays) {
+  Restored restored = wanting({a_spec("web"), a_spec("db")});
+  restored.in_doubt = true;
+  Driver driver(a_config(), restored);
+  driver.tell(Connected{1}, a_node(), a_list("crun", {a_found(a_spec("db"), kRun)}));
+  CommandReceived command = a_full_command(9, {});
+  command.command.keep = {key_of("web"), key_of("db")};
+  driver.tell(command);
+  EXPECT_TRUE(driver.actions<Start>().empty());
+  EXPECT_TRUE(driver.actions<Stop>().empty());
+  EXPECT_FALSE(driver.is_shown("web"));
+  EXPECT_EQ(driver.status("db").state, InstanceState::Active);
+}
+
 TEST(LostStore, TheDoubtOutlivesTheAgent) {
   Driver driver = a_driver_that_lost_its_store({a_found("old", kRun)});
   driver.restart();

@@ -136,6 +136,7 @@ void Agent::record(const Context& context, const CommandReceived& event) {
 void Agent::carry_out(const Context& context, const model::Command& command) {
   if (doubt_.is_there()) {
     for (const model::InstanceKey& key : erasures_.forget_all_but(context, command)) touch(key);
+    forget_what_is_kept_but_gone(context, command);
     doubt_.end(context);
     touch_all();
   }
@@ -149,6 +150,21 @@ void Agent::carry_out(const Context& context, const model::Command& command) {
   record_early_states(context);
   context.note("command " + to_text(command.number) + " carried out, " +
                std::to_string(changed.size()) + " instances changed");
+}
+
+// To be kept means to go on until there is room for what replaces it. An older store knows only
+// what an instance was once to be: that is not started, and the control plane hears that it is not
+// there.
+void Agent::forget_what_is_kept_but_gone(const Context& context, const model::Command& command) {
+  if (runtimes_.is_awaited()) return;  // it may be there yet
+  for (const model::InstanceKey& key : command.keep) {
+    const auto found = instances_.find(key);
+    if (found != instances_.end() && found->second.is_running()) continue;
+    const model::WantedRecord* wanted = wanted_.find(key);
+    if (wanted == nullptr || wanted->finished) continue;
+    wanted_.erase(key, context.effects.writes);
+    touch(key);
+  }
 }
 
 // Only what begins anew here goes on from what another node has left: one that runs knows better.

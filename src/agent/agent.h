@@ -64,6 +64,7 @@ class Agent {
   void apply_network(const Context& context);
   bool may_apply_network_in_doubt() const;
   bool has_network(const model::InstanceSpec& spec) const;
+  void forget_what_is_kept_but_gone(const Context& context, const model::Command& command);
   void take_states(const Context& context, const model::Command& command);
   void complain_of(const model::InstanceKey& key, const model::Footprint& footprint);
 

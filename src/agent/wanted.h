@@ -54,6 +54,9 @@ class Wanted {
   std::set<model::InstanceKey> carry_out(const model::Command& command, Replaces replaces,
                                          std::vector<Write>& writes);
 
+  // False: it was not there.
+  bool erase(const model::InstanceKey& key, std::vector<Write>& writes);
+
   // Begins a step, and forgets what the one before the last has replaced.
   void begin_step() { replaced_before_ = std::exchange(replaced_, {}); }
   // What the last step has replaced could not be made durable: it is there again, and what should
@@ -71,7 +74,6 @@ class Wanted {
   enum class Waits { Always, IfItMust, No };  // for what it needs, while what it replaces runs on
   bool put(const model::InstanceSpec& spec, const model::CommandNumber& number, Waits waits,
            std::vector<Write>& writes);
-  bool erase(const model::InstanceKey& key, std::vector<Write>& writes);
   void put(const model::NodeNetwork& network, std::vector<Write>& writes);
   void replace(model::WantedRecord& record, const model::InstanceSpec& spec,
                const model::CommandNumber& number);

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <iterator>
 
@@ -52,6 +53,12 @@ bool must_be_escaped(std::uint32_t code) {
          code == 0xFEFF || code == 0xFFFE || code == 0xFFFF;
 }
 
+// Nearly all that is ever written: what can be copied without a look at what it means.
+std::size_t plain_prefix(std::string_view text) {
+  const auto is_plain = [](char c) { return c >= ' ' && c < 0x7F && c != '"' && c != '\\'; };
+  return static_cast<std::size_t>(std::ranges::find_if_not(text, is_plain) - text.begin());
+}
+
 void append_escaped(std::string& out, std::uint32_t code) {
   switch (code) {
     case '"': out += "\\\""; return;
@@ -85,7 +92,11 @@ std::string in_quotes(std::string_view text) {
 
 void append_json_string(std::string& out, std::string_view text) {
   out += '"';
-  while (!text.empty()) {
+  while (true) {
+    const std::size_t plain = plain_prefix(text);
+    out += text.substr(0, plain);
+    text.remove_prefix(plain);
+    if (text.empty()) break;
     const Character c = first_character(text);
     if (c.bytes == 0) {
       out += "\xEF\xBF\xBD";

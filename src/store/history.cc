@@ -5,9 +5,9 @@
 namespace berth::store {
 namespace {
 
-std::size_t size_of(const Commit& commit) {
+std::size_t size_of(const std::vector<Change>& changes) {
   std::size_t size = sizeof(Commit);
-  for (const Change& change : commit.changes) {
+  for (const Change& change : changes) {
     size += sizeof(Change) + change.key.size() + (change.value ? change.value->size() : 0);
   }
   return size;
@@ -18,11 +18,16 @@ std::size_t size_of(const Commit& commit) {
 void History::add(Revision revision, const std::vector<Change>& changes) {
   CHECK(revision == newest_ + 1, "commits are counted one by one");
   newest_ = revision;
-  commits_.push_back({revision, changes});
-  bytes_ += size_of(commits_.back());
-  while (!commits_.empty() && (commits_.size() > limits_.commits || bytes_ > limits_.bytes)) {
-    bytes_ -= size_of(commits_.front());
+  bytes_ += size_of(changes);
+  while (!commits_.empty() && (commits_.size() >= limits_.commits || bytes_ > limits_.bytes)) {
+    bytes_ -= size_of(commits_.front().changes);
     commits_.pop_front();
+  }
+  // Too large alone: not even copied.
+  if (bytes_ > limits_.bytes) {
+    bytes_ = 0;
+  } else {
+    commits_.push_back({revision, changes});
   }
 }
 

@@ -23,7 +23,7 @@ bool has_gone_from(const Context& context, const model::NodeId& id, const model:
 // Up and proven to be well, or failed. What is on a node that is away is not waited for; but a node
 // of which we do not know yet whether it is away will soon be one or the other.
 bool has_come_up(const Context& context, const model::InstanceRecord& record) {
-  const model::InstanceStatus status = *status_of(context, record.key);
+  const model::InstanceStatus& status = *published_status(context, record.key);
   if (status.away || status.proven || context.network.has_problem(record.key)) return true;
   const ObservedNode* node = context.find_node(record.place->node);
   if (node->info.state == model::NodeState::Error) return true;
@@ -91,7 +91,8 @@ Finished Runs::finish(const Context& context, const Run& run) {
     }
   }
   for (const auto& [key, awaited] : run.awaited) {
-    if (auto status = status_of(context, key)) finished.statuses.push_back(*std::move(status));
+    const auto* status = published_status(context, key);
+    if (status != nullptr) finished.statuses.push_back(*status);
   }
   return finished;
 }

@@ -172,13 +172,17 @@ class Orderly {
     const bool is_news = told == node_.told.end() || needs_other_room(told->second.what, wanted);
     const bool begins_anew = node_.stopping.contains(key) ||
                              (told != node_.told.end() && told->second.what.prepare_only);
-    node_.told.insert_or_assign(key, Order{wanted, {}, begins_anew});
+    if (told == node_.told.end()) {
+      node_.told.emplace(key, Order{wanted, {}, begins_anew});
+    } else {
+      told->second = Order{wanted, {}, begins_anew};
+    }
     if (is_news) is_told_or_not(key);
     context_.dirty.statuses.insert(key);  // until it has acted on that, it proves nothing
     node_.stopping.erase(key);
     node_.revoked.erase(key);
     orders_.stop.erase(key);
-    orders_.run.insert(key);
+    orders_.run.insert(orders_.run.end(), key);  // they mostly come in their order
   }
 
   // Whatever is on trial here may be late from now on, or no longer.

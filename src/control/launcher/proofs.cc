@@ -68,8 +68,8 @@ bool has_been_active_since(Context& context, const model::InstanceRecord& record
   return false;
 }
 
-void look_at_proof(Context& context, const model::InstanceKey& key, ObservedInstance& observed) {
-  const auto* record = context.state.find<model::InstanceRecord>(key);
+void look_at_proof(Context& context, const model::InstanceRecord* record,
+                   ObservedInstance& observed) {
   const bool is_placed = record != nullptr && record->place;
   const auto counted = is_placed ? run_that_counts(context, *record) : std::nullopt;
   std::optional<Proof>& proof = observed.proof;

@@ -13,6 +13,7 @@ bool has_been_active_since(Context& context, const model::InstanceRecord& record
 
 // Looks at what runs of the instance now. Every restart, and every new order to its node, begins
 // anew; so does what cannot be heard of.
-void look_at_proof(Context& context, const model::InstanceKey& key, ObservedInstance& observed);
+void look_at_proof(Context& context, const model::InstanceRecord* record,
+                   ObservedInstance& observed);
 
 }  // namespace berth::control

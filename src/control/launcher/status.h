@@ -10,4 +10,8 @@ namespace berth::control {
 std::optional<model::InstanceStatus> status_of(const Context& context,
                                                const model::InstanceKey& key);
 
+// The same, as it was published last: after the pass that publishes, and without its cost.
+const model::InstanceStatus* published_status(const Context& context,
+                                              const model::InstanceKey& key);
+
 }  // namespace berth::control

@@ -148,35 +148,9 @@ bool is_same_state(const model::InstanceStatus& a, const model::InstanceStatus& 
          a.version == b.version && a.restarts == b.restarts;
 }
 
-void publish(Context& context, const model::InstanceKey& key, ObservedInstance& observed) {
-  look_at_proof(context, key, observed);
-  auto status = status_of(context, key);
-  if (status && !(observed.published && is_same_state(*status, *observed.published))) {
-    status->since = observed.since = context.date_of(context.now);
-  }
-  if (status == observed.published) return;
-  if (status) {
-    const std::string words = status_in_words(*status);
-    const bool same_words = observed.published && status_in_words(*observed.published) == words;
-    if (!same_words) context.note(NoteKind::StatusChanged, key, words);
-    context.effects.changes.push_back(*status);
-  } else {
-    context.effects.changes.push_back(gone(*observed.published));
-  }
-  observed.published = std::move(status);
-}
-
-// What has neither a record nor anything to say is forgotten.
-void publish_and_forget(Context& context, const model::InstanceKey& key) {
-  const auto observed = context.instances.try_emplace(key).first;
-  publish(context, key, observed->second);
-  const bool known = context.state.find<model::InstanceRecord>(key) != nullptr;
-  if (!known && !observed->second.published) context.instances.erase(observed);
-}
-
 std::optional<model::InstanceStatus> state_of(const Context& context, const model::InstanceKey& key,
+                                              const model::InstanceRecord* record,
                                               const ObservedInstance* observed) {
-  const auto* record = context.state.find<model::InstanceRecord>(key);
   const auto* refusal = observed != nullptr && observed->refusal ? &*observed->refusal : nullptr;
   if (record == nullptr || record->phase == model::Phase::Cached ||
       record->phase == model::Phase::Erasing) {
@@ -198,15 +172,50 @@ std::optional<model::InstanceStatus> state_of(const Context& context, const mode
   return failed(std::move(status), refusal->reason, refusal->message);
 }
 
+void publish(Context& context, const model::InstanceKey& key, const model::InstanceRecord* record,
+             ObservedInstance& observed) {
+  look_at_proof(context, record, observed);
+  auto status = state_of(context, key, record, &observed);
+  if (status) status->since = observed.since;
+  if (status && !(observed.published && is_same_state(*status, *observed.published))) {
+    status->since = observed.since = context.date_of(context.now);
+  }
+  if (status == observed.published) return;
+  if (status) {
+    const std::string words = status_in_words(*status);
+    const bool same_words = observed.published && status_in_words(*observed.published) == words;
+    if (!same_words) context.note(NoteKind::StatusChanged, key, words);
+    context.effects.changes.push_back(*status);
+  } else {
+    context.effects.changes.push_back(gone(*observed.published));
+  }
+  observed.published = std::move(status);
+}
+
+// What has neither a record nor anything to say is forgotten.
+void publish_and_forget(Context& context, const model::InstanceKey& key) {
+  const auto observed = context.instances.try_emplace(key).first;
+  const auto* record = context.state.find<model::InstanceRecord>(key);
+  publish(context, key, record, observed->second);
+  if (record == nullptr && !observed->second.published) context.instances.erase(observed);
+}
+
 }  // namespace
 
 std::optional<model::InstanceStatus> status_of(const Context& context,
                                                const model::InstanceKey& key) {
   const auto known = context.instances.find(key);
   const auto* observed = known == context.instances.end() ? nullptr : &known->second;
-  auto status = state_of(context, key, observed);
+  auto status = state_of(context, key, context.state.find<model::InstanceRecord>(key), observed);
   if (status && observed != nullptr) status->since = observed->since;
   return status;
+}
+
+const model::InstanceStatus* published_status(const Context& context,
+                                              const model::InstanceKey& key) {
+  const auto known = context.instances.find(key);
+  const bool is_published = known != context.instances.end() && known->second.published;
+  return is_published ? &*known->second.published : nullptr;
 }
 
 void status_pass(Context& context) {
