@@ -12,6 +12,7 @@
 #include "cli/objects.h"
 #include "cli/sources.h"
 #include "codec/manifest.h"
+#include "codec/moment_wire.h"
 
 namespace berth::cli {
 namespace {
@@ -75,29 +76,14 @@ model::Manifest applied_by(const std::set<DocumentName>& in_files,
   return applied;
 }
 
-placement::Held held_in(const v1::Cluster& cluster) {
-  placement::Held held;
-  for (const v1::HeldVersions& one : cluster.held()) {
-    placement::Versions instead{.whole = one.version(), .of = {}};
-    instead.of.insert(one.version_of().begin(), one.version_of().end());
-    held.versions.emplace(std::pair{model::ItemId(one.item()), model::SubjectId(one.subject())},
-                          placement::HeldVersions{one.failed(), std::move(instead)});
+// What the files say of a node is all that counts.
+void forget_nodes_in(const std::set<DocumentName>& in_files, placement::Moment& moment) {
+  for (const DocumentName& document : in_files) {
+    if (document.kind == "Node") placement::forget(moment, model::NodeId(document.name));
   }
-  for (const v1::AvoidedNodes& one : cluster.avoided()) {
-    std::set<model::NodeId>& nodes = held.avoided[key_of(one.key())];
-    for (const std::string& node : one.nodes()) nodes.insert(model::NodeId(node));
-  }
-  return held;
 }
 
 }  // namespace
-
-placement::Snapshot snapshot_of(const World& world) {
-  placement::Snapshot snapshot = placement::snapshot_of(world.documents);
-  placement::hold(snapshot, world.held);
-  if (world.before) placement::mark_outdated(snapshot, *world.before, world.documents);
-  return snapshot;
-}
 
 Error or_offline(Error error) {
   if (error.code == Code::Unavailable) error.message += "\n--offline plans from files alone.";
@@ -159,8 +145,9 @@ Result<World> load_world(const PlanningFlags& flags, Console& console) {
   world.documents =
       TRY(accept_parsed(codec::parse_manifests(*sources), "nothing was planned", console));
   if (flags.offline) return world;
-  world.held = held_in(cluster);
-  placement::try_again(world.held, *world.before, applied_by(in_files, world.documents));
+  world.moment = codec::from_wire(cluster.moment());
+  forget_nodes_in(in_files, world.moment);
+  placement::try_again(world.moment.held, *world.before, applied_by(in_files, world.documents));
   return world;
 }
 
@@ -187,7 +174,7 @@ Result<World> load_world_without(const std::set<DocumentName>& documents,
   }
   world.documents = TRY(accept_parsed(codec::parse_manifests(overlaid(rest, {})),
                                       "it cannot be deleted now", console));
-  world.held = held_in(cluster);
+  world.moment = codec::from_wire(cluster.moment());
   return world;
 }
 

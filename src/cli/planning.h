@@ -14,7 +14,7 @@
 #include "cli/manifest_names.h"
 #include "codec/manifest.h"
 #include "model/manifest.h"
-#include "placement/held.h"
+#include "placement/moment.h"
 #include "placement/plan.h"
 
 namespace CLI {
@@ -46,11 +46,13 @@ struct World {
   model::Manifest documents;
   std::uint64_t revision = 0;                  // of the control plane; 0: offline
   std::optional<model::Manifest> before = {};  // what the control plane has; nullopt: offline
-  placement::Held held = {};
+  placement::Moment moment = {};
 };
 
 // What the engine sees. Points into the world.
-placement::Snapshot snapshot_of(const World& world);
+inline placement::Snapshot snapshot_of(const World& world) {
+  return placement::snapshot_of(world.documents, world.moment, world.before);
+}
 
 // An error of one who could also plan from files: if nobody answers, it says so.
 Error or_offline(Error error);

@@ -223,33 +223,6 @@ Json json_of(const placement::Plan& plan, const placement::Explanation& explanat
 
 }  // namespace
 
-std::string held_to_json(const placement::Held& held) {
-  Json list = Json::array();
-  for (const auto& [request, versions] : held.versions) {
-    Json of = Json::object();
-    for (const auto& [index, version] : versions.instead.of) of[std::to_string(index)] = version;
-    list.push_back({{"item", request.first.value()},
-                    {"subject", request.second.value()},
-                    {"failed", versions.failed},
-                    {"version", versions.instead.whole},
-                    {"versionOf", of}});
-  }
-  return list.dump();
-}
-
-std::string avoided_to_json(const placement::Held& held) {
-  Json list = Json::array();
-  for (const auto& [key, nodes] : held.avoided) {
-    Json names = Json::array();
-    for (const model::NodeId& node : nodes) names.push_back(node.value());
-    list.push_back(
-        {{"key",
-          {{"item", key.item.value()}, {"subject", key.subject.value()}, {"index", key.index}}},
-         {"nodes", names}});
-  }
-  return list.dump();
-}
-
 std::string plan_to_json(const placement::Plan& plan, std::uint64_t revision,
                          const placement::Downtimes& downtimes) {
   std::string out = "{\"revision\": " + std::to_string(revision);

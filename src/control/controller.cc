@@ -6,6 +6,7 @@
 #include "control/id_pool.h"
 #include "control/launcher/handover.h"
 #include "control/launcher/rebalancing.h"
+#include "control/launcher/snapshot.h"
 #include "control/launcher/status.h"
 #include "control/passes.h"
 #include "control/record_events.h"
@@ -173,6 +174,8 @@ std::optional<std::string> Controller::held() const {
 std::vector<std::string> Controller::names_of(const model::InstanceKey& key) const {
   return context_.network.names_of(key);
 }
+
+placement::Snapshot Controller::snapshot() const { return snapshot_of(context_); }
 
 std::map<model::InstanceKey, model::InstanceStatus> Controller::statuses() const {
   std::map<model::InstanceKey, model::InstanceStatus> statuses;

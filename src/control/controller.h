@@ -8,6 +8,7 @@
 #include "base/time.h"
 #include "control/context.h"
 #include "control/hold/rebuild.h"
+#include "placement/snapshot.h"
 
 namespace berth::control {
 
@@ -51,8 +52,8 @@ class Controller {
     return context_.state.find<model::DecisionRecord>(key);
   }
 
-  // Where instances have not come up lately: they are not sent there again for a while.
-  const std::map<model::InstanceKey, Avoided>& avoided() const { return context_.avoided; }
+  // What it places from. Points into the controller: good until the next step.
+  placement::Snapshot snapshot() const;
 
   // Since 1970.
   Duration date_of(Time time) const { return context_.date_of(time); }

@@ -1,43 +1,49 @@
 #include "controld/cluster_documents.h"
 
+#include <map>
+#include <set>
 #include <string>
 #include <utility>
 #include <variant>
 
-#include "control/launcher/snapshot.h"
 #include "controld/desired_documents.h"
 
 namespace berth::controld {
 namespace {
 
-using control::Liveness;
-using Asked = std::set<std::pair<model::ItemId, model::SubjectId>>;
+using placement::Reachability;
 
-Asked asked_for(const control::Durable& durable) {
-  Asked asked;
-  for (const auto& [name, deployment] : durable.deployments) {
-    for (const model::RunRequest& run : deployment.run) asked.emplace(run.item, run.subject);
-  }
-  return asked;
-}
-
-model::Node document_of(const model::NodeRecord& record, const control::ObservedNode& observed) {
+model::Node document_of(const placement::NodeView& view) {
   model::Node node;
-  node.id = record.id;
-  node.info = observed.info;
-  node.connected = observed.liveness != Liveness::Lost;
+  node.id = view.id;
+  node.info = *view.info;
+  node.connected = view.reachability != Reachability::Lost;
   // To documents a node is connected or lost. One that is silent, but not lost, keeps what it has
   // and gets nothing new: just what being cordoned means.
-  const bool is_silent = node.connected && observed.liveness != Liveness::Reachable;
-  node.cordoned = record.cordoned || is_silent;
-  node.draining = record.drain.has_value();
-  node.usage = observed.usage;
+  node.cordoned = view.cordoned || view.reachability == Reachability::Unreachable;
+  node.draining = view.drain != placement::Drain::No;
+  node.usage = view.usage;
   return node;
 }
 
-model::Usage measured(const control::ObservedNode& node, const model::InstanceKey& key) {
-  const auto reported = node.reported.find(key);
-  return reported == node.reported.end() ? model::Usage{} : reported->second.usage;
+// Each with what runs there, and what has to come back there.
+std::map<model::NodeId, model::Node> documents_of_nodes(const placement::Snapshot& snapshot) {
+  std::map<model::NodeId, model::Node> nodes;
+  for (const placement::NodeView& view : snapshot.nodes) nodes.emplace(view.id, document_of(view));
+  for (const auto& [key, present] : snapshot.present) {
+    const auto node = nodes.find(present.place.node);
+    if (node == nodes.end()) continue;
+    const auto home = snapshot.homes.find(key);
+    const bool state_stays = home != snapshot.homes.end() && home->second.has_state;
+    node->second.running.push_back({key, present.version, present.place.runtime, present.measured,
+                                    state_stays, present.finished});
+  }
+  for (const auto& [key, home] : snapshot.homes) {
+    const auto node = nodes.find(home.node);
+    const bool rests = node != nodes.end() && !snapshot.present.contains(key);
+    if (rests) node->second.resting.push_back({key, home.has_state});
+  }
+  return nodes;
 }
 
 placement::Versions held_by(const model::RolloutRecord& rollout) {
@@ -47,25 +53,31 @@ placement::Versions held_by(const model::RolloutRecord& rollout) {
   return versions;
 }
 
-placement::Held held_in(const control::Controller& controller, const Asked& asked) {
-  const control::Durable& durable = controller.durable();
-  placement::Held held;
-  for (const auto& [key, rollout] : durable.rollouts) {
-    if (!rollout.failed || !asked.contains(key)) continue;
+// Of what is asked for. Plans look to the end of rollouts that are on their way.
+placement::Held held_in(const control::Controller& controller,
+                        const placement::Snapshot& snapshot) {
+  placement::Held held{.versions = {}, .avoided = snapshot.avoided};
+  for (const auto& [key, rollout] : controller.durable().rollouts) {
+    if (!rollout.failed || !snapshot.versions.contains(key)) continue;
     held.versions.emplace(key, placement::HeldVersions{rollout.to, held_by(rollout)});
-  }
-  for (const auto& [key, avoided] : controller.avoided()) {
-    const auto record = durable.instances.find(key);
-    if (record == durable.instances.end() || record->second.version != avoided.version) continue;
-    for (const auto& [node, until] : avoided.until) held.avoided[key].insert(node);
   }
   return held;
 }
 
-bool has_finished(const control::ObservedNode& node, const model::InstanceRecord& record) {
-  const auto run = node.reported.find(record.key);
-  return run != node.reported.end() && run->second.finished &&
-         run->second.version == record.version;
+placement::Moment moment_of(const control::Controller& controller,
+                            const placement::Snapshot& snapshot) {
+  placement::Moment moment{.nodes = {},
+                           .homes = snapshot.homes,
+                           .bound = snapshot.bound,
+                           .returning = {},
+                           .held = held_in(controller, snapshot)};
+  for (const placement::NodeView& node : snapshot.nodes) {
+    moment.nodes.push_back(placement::moment_of(node));
+  }
+  for (const auto& [key, present] : snapshot.present) {
+    if (present.returning) moment.returning.insert(key);
+  }
+  return moment;
 }
 
 using Identity = std::pair<std::size_t, std::string>;
@@ -88,43 +100,18 @@ const D& without_texts(const D& document) {
 
 }  // namespace
 
+// Of what the controller itself places from, so that all plans see what it sees.
 Cluster copy_of(const control::Controller& controller) {
   const control::Durable& durable = controller.durable();
-  Cluster cluster;
-  cluster.revision = durable.counters.revision;
-  cluster.date_of_zero = controller.date_of(Time{});
+  const placement::Snapshot snapshot = controller.snapshot();
+  Cluster cluster{.revision = durable.counters.revision,
+                  .documents = {},
+                  .moment = moment_of(controller, snapshot)};
   for_each_document(durable,
                     [&](const auto& document) { cluster.documents.emplace_back(document); });
-
-  std::map<model::NodeId, model::Node> nodes;
-  for (const auto& [id, record] : durable.nodes) {
-    const control::ObservedNode& observed = controller.nodes().at(id);
-    nodes.emplace(id, document_of(record, observed));
-    cluster.readiness.emplace(id, observed.readiness);
-    const bool is_silent =
-        observed.liveness == Liveness::Unknown || observed.liveness == Liveness::Unreachable;
-    if (is_silent) cluster.unreachable.insert(id);
+  for (auto& [id, node] : documents_of_nodes(snapshot)) {
+    cluster.documents.emplace_back(std::move(node));
   }
-  const Asked asked = asked_for(durable);
-  for (const auto& [key, record] : durable.instances) {
-    if (record.own_runtime) cluster.bound.emplace(key, *record.own_runtime);
-    if (record.preinstalled && !asked.contains({key.item, key.subject})) continue;
-    const auto home = control::home_of(durable, record);
-    if (!record.place) {
-      const auto node = home ? nodes.find(home->node) : nodes.end();
-      if (node != nodes.end()) node->second.resting.push_back({key, home->has_state});
-      continue;
-    }
-    if (record.preinstalled) cluster.bound.emplace(key, *record.place);
-    const auto node = nodes.find(record.place->node);
-    if (node == nodes.end()) continue;
-    node->second.running.push_back({key, record.version, record.place->runtime,
-                                    measured(controller.nodes().at(node->first), key),
-                                    home && home->has_state,
-                                    has_finished(controller.nodes().at(node->first), record)});
-  }
-  for (auto& [id, node] : nodes) cluster.documents.emplace_back(std::move(node));
-  cluster.held = held_in(controller, asked);
   return cluster;
 }
 
@@ -138,35 +125,16 @@ model::Manifest outline_of(const control::Durable& durable) {
 Cluster overlaid(Cluster cluster, model::Manifest documents) {
   std::set<Identity> replaced;
   cluster.before = cluster.documents;
-  placement::try_again(cluster.held, *cluster.before, documents);
+  placement::try_again(cluster.moment.held, *cluster.before, documents);
   for (const model::Document& document : documents) {
     replaced.insert(identity_of(document));
-    if (const auto* node = std::get_if<model::Node>(&document)) {
-      cluster.unreachable.erase(node->id);
-      cluster.readiness.erase(node->id);
-    }
+    if (const auto* node = std::get_if<model::Node>(&document)) forget(cluster.moment, node->id);
   }
   std::erase_if(cluster.documents, [&](const model::Document& document) {
     return replaced.contains(identity_of(document));
   });
   for (model::Document& document : documents) cluster.documents.push_back(std::move(document));
   return cluster;
-}
-
-placement::Snapshot snapshot_of(const Cluster& cluster) {
-  placement::Snapshot snapshot = placement::snapshot_of(cluster.documents);
-  for (placement::NodeView& node : snapshot.nodes) {
-    if (cluster.unreachable.contains(node.id)) {
-      node.reachability = placement::Reachability::Unreachable;
-    }
-    const auto readiness = cluster.readiness.find(node.id);
-    if (readiness == cluster.readiness.end()) continue;
-    control::add_readiness(node, readiness->second, cluster.date_of_zero);
-  }
-  placement::hold(snapshot, cluster.held);
-  if (cluster.before) placement::mark_outdated(snapshot, *cluster.before, cluster.documents);
-  for (const auto& [key, place] : cluster.bound) snapshot.bound.insert_or_assign(key, place);
-  return snapshot;
 }
 
 }  // namespace berth::controld

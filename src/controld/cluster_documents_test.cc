@@ -157,7 +157,9 @@ TEST_F(ClusterDocuments, ASilentNodeKeepsWhatItHasAndGetsNothingNew) {
   driver_.disconnect("n2");
   driver_.advance(3s);
   const Cluster copied = cluster();
-  EXPECT_EQ(copied.unreachable.size(), 2u);
+  for (const placement::NodeMoment& node : copied.moment.nodes) {
+    EXPECT_EQ(node.reachability, placement::Reachability::Unreachable);
+  }
   EXPECT_FALSE(placement::changes_anything(plan_of(copied)));
   const placement::Plan offline =
       placement::make_plan(placement::snapshot_of(copied.documents), {});

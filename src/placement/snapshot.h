@@ -63,12 +63,16 @@ struct Present {
   bool finished =
       false;  // it has done what it was for: wherever else it went, it would do it again
   bool returning = false;  // it did not come up elsewhere, and starts here again: that comes first
+
+  friend bool operator==(const Present&, const Present&) = default;
 };
 
 // Where an instance has what it cannot take along.
 struct Home {
   model::NodeId node;
   bool has_state = false;  // which is too large; else it is what it has stored
+
+  friend bool operator==(const Home&, const Home&) = default;
 };
 
 // The versions of one run request's instances while it goes from one to another.

@@ -99,8 +99,7 @@ void add_avoided(const Context& context, placement::Snapshot& snapshot) {
   }
 }
 
-}  // namespace
-
+// Where the instance has what it cannot take along; nullopt: nowhere, or just where it is.
 std::optional<placement::Home> home_of(const Durable& durable,
                                        const model::InstanceRecord& record) {
   const auto kept = durable.states.find(record.key);
@@ -111,6 +110,7 @@ std::optional<placement::Home> home_of(const Durable& durable,
   return std::nullopt;
 }
 
+// For a view whose `info` is set.
 void add_readiness(placement::NodeView& view, const NodeReadiness& readiness,
                    Duration date_of_zero) {
   view.ready = readiness.is_ready();
@@ -124,6 +124,8 @@ void add_readiness(placement::NodeView& view, const NodeReadiness& readiness,
                                  known->second.not_ready_since.time_since_epoch() + date_of_zero);
   }
 }
+
+}  // namespace
 
 placement::NodeView view_of(const Context& context, const model::NodeRecord& record,
                             const ObservedNode& node) {

@@ -10,6 +10,7 @@
 
 #include "codec/instance_name.h"
 #include "codec/manifest.h"
+#include "codec/moment_wire.h"
 #include "codec/plan_json.h"
 #include "codec/wire.h"
 #include "controld/api/calls.h"
@@ -278,8 +279,7 @@ std::string listed(std::uint64_t revision, const model::Manifest& documents) {
 std::string listed(const Cluster& cluster) {
   std::string json = listed(cluster.revision, cluster.documents);
   json.pop_back();
-  return json + ",\"held\":" + codec::held_to_json(cluster.held) +
-         ",\"avoided\":" + codec::avoided_to_json(cluster.held) + "}";
+  return json + ",\"moment\":" + json_of(codec::to_wire(cluster.moment)) + "}";
 }
 
 struct SelectedDocuments {

@@ -1,0 +1,50 @@
+#pragma once
+
+#include <map>
+#include <optional>
+#include <set>
+#include <vector>
+
+#include "model/manifest.h"
+#include "placement/held.h"
+#include "placement/snapshot.h"
+
+// A cluster that is planned from afar, by those who have its documents: the planner of the API, the
+// command line. What the controller sees and documents cannot say goes with them as a moment, so
+// that all see the same.
+namespace berth::placement {
+
+// Of one node. Documents take all states as lasting: a node is connected or lost, drained or not.
+struct NodeMoment {
+  model::NodeId id;
+  Reachability reachability = Reachability::Connected;
+  bool cordoned = false;
+  Drain drain = Drain::No;
+  bool ready = false;
+  std::optional<model::RuntimeId> primary = {};
+  std::map<model::RuntimeId, Duration> not_ready_since = {};
+  std::set<model::RuntimeId> evicting = {};
+  Overload overloaded = {};
+  model::Usage system_usage = {};
+
+  friend bool operator==(const NodeMoment&, const NodeMoment&) = default;
+};
+
+NodeMoment moment_of(const NodeView& node);
+
+struct Moment {
+  std::vector<NodeMoment> nodes;  // those that it knows better than their documents
+  std::map<model::InstanceKey, Home> homes;
+  std::map<model::InstanceKey, model::Place> bound;
+  std::set<model::InstanceKey> returning;
+  Held held;
+};
+
+// The documents say something else of the node.
+void forget(Moment& moment, const model::NodeId& node);
+
+// The cluster at that moment, and what in it is outdated if its documents were others before.
+Snapshot snapshot_of(const model::Manifest& documents, const Moment& moment,
+                     const std::optional<model::Manifest>& before);
+
+}  // namespace berth::placement
