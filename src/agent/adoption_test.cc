@@ -260,7 +260,7 @@ TEST(Adoption, AFinishedOneThatIsFoundIsStopped) {
 }
 
 TEST(Adoption, ServicesAndFunctionsNobodyWantsAreStoppedAndListedUntilGone) {
-  Driver driver;
+  Driver driver(a_config(), wanting({}));
   driver.tell(Connected{1}, a_node(),
               a_list("crun", {a_found("web", kRun), a_found("fn", kRun, ItemType::Function)}));
   EXPECT_EQ(driver.actions<Stop>().size(), 2U);
@@ -473,6 +473,19 @@ TEST(LostStore, WhatStandsStillGoesOnStandingStill) {
   const auto orders = driver.actions<SetPausing>();
   ASSERT_EQ(orders.size(), 1U);
   EXPECT_EQ(orders[0].pausing, model::Pausing::Paused);
+}
+
+TEST(LostStore, AnOlderOneIsKnownByWhatRuns) {
+  Driver driver(a_config(), wanting({a_spec("web")}));
+  const RunId newer{number(9), 0};
+  driver.tell(Connected{1}, a_node(),
+              a_list("crun", {a_found(a_spec("web"), newer), a_found(a_spec("db"), newer)}));
+  EXPECT_TRUE(driver.actions<Stop>().empty());
+  EXPECT_TRUE(driver.actions<Start>().empty());
+  EXPECT_TRUE(driver.report().in_doubt);
+  EXPECT_EQ(driver.status("db").state, InstanceState::Active);
+  driver.wait(60s);
+  EXPECT_TRUE(driver.actions<Stop>().empty());
 }
 
 TEST(LostStore, AnOlderOneBelievesWhatRunsNewer) {

@@ -224,6 +224,12 @@ void Agent::record(const Context& context, const RuntimeLeft& event) {
   runtimes_.leave(context, event.runtime);
 }
 
+// Nothing is started before what it was told by is durable: the store is an older one.
+bool Agent::is_newer_than_known(const std::vector<FoundRun>& runs) const {
+  return std::ranges::any_of(
+      runs, [&](const FoundRun& run) { return run.run.generation > wanted_.acted(); });
+}
+
 void Agent::record(const Context& context, const RunsListed& event) {
   if (!runtimes_.listed(event.runtime)) return;
   std::map<model::InstanceKey, std::set<RunId>> listed;
@@ -233,6 +239,7 @@ void Agent::record(const Context& context, const RunsListed& event) {
     touched_.insert(key);
     instance.listed(context, event.runtime, listed[key]);
   }
+  if (is_newer_than_known(event.runs)) doubt_.arise(context);
   for (const FoundRun& run : event.runs) {
     if (doubt_.is_there()) wanted_.learn(run, context.effects.writes);
     touch(run.key).found(context, event.runtime, run);

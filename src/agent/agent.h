@@ -63,6 +63,7 @@ class Agent {
   // Networks come before all that is started.
   void apply_network(const Context& context);
   bool may_apply_network_in_doubt() const;
+  bool is_newer_than_known(const std::vector<FoundRun>& runs) const;
   bool has_network(const model::InstanceSpec& spec) const;
   void forget_what_is_kept_but_gone(const Context& context, const model::Command& command);
   void take_states(const Context& context, const model::Command& command);

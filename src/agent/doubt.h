@@ -29,6 +29,14 @@ class Doubt {
     return has_waited_ = true;
   }
 
+  // Something runs that was told later than anything that is known.
+  void arise(const Context& context) {
+    if (is_there_) return;
+    is_there_ = true;
+    has_waited_ = false;
+    begin(context);
+  }
+
   // A full command has come.
   void end(const Context& context) {
     is_there_ = false;

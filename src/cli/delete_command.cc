@@ -161,6 +161,23 @@ Result<ExitCode> show(const std::vector<Target>& targets, const DeleteFlags& fla
   return ExitCode::Done;
 }
 
+// What is on a node that is away runs on until it hears of this.
+Result<std::string> who_stops_later(const client::Client& client, const v1::Revision& deleted) {
+  std::set<std::string> stopping_on;
+  for (const v1::Consequence& one : deleted.consequences()) {
+    if (one.action() == "stop") stopping_on.insert(one.place().node());
+  }
+  if (stopping_on.empty()) return std::string();
+  std::string text;
+  const v1::Nodes nodes = TRY(list_nodes(client));
+  for (const v1::Node& node : nodes.nodes()) {
+    if (!is_away(node) || !stopping_on.contains(node.name())) continue;
+    text += fmt::format("{} is away: what runs there goes on, and stops when it is back\n",
+                        printable(node.name()));
+  }
+  return text;
+}
+
 Result<ExitCode> run(const DeleteFlags& flags, Console& console) {
   const client::Client client = TRY(connect(flags.connection));
   const std::vector<Target> targets = TRY(targets_of(client, flags, console));
@@ -179,7 +196,8 @@ Result<ExitCode> run(const DeleteFlags& flags, Console& console) {
     if (target.kind == Kind::Deployment) end = Clock::now() + flags.timeout.value_or(60s);
     console.out << fmt::format("{}/{} deleted (revision {})\n", singular(target.kind),
                                printable(target.name), revision->revision())
-                << consequences_text(revision->consequences(), Detail::Short, console.out_style);
+                << consequences_text(revision->consequences(), Detail::Short, console.out_style)
+                << who_stops_later(client, *revision).value_or("");
   }
   return code;
 }

@@ -55,6 +55,10 @@ Result<v1::Nodes> list_nodes(const client::Client& client) {
   return client::call<v1::Nodes>(client, {.path = "/v1/nodes"});
 }
 
+bool is_away(const v1::Node& node) {
+  return node.liveness() == "unreachable" || node.liveness() == "lost";
+}
+
 Result<v1::Documents> list_documents(const client::Client& client, Kind kind) {
   return client::call<v1::Documents>(client, {.path = fmt::format("/v1/{}", plural(kind))});
 }

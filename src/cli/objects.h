@@ -23,6 +23,7 @@ struct InstanceFilter {
 Result<v1::Instances> list_instances(const client::Client& client,
                                      const InstanceFilter& filter = {});
 Result<v1::Nodes> list_nodes(const client::Client& client);
+bool is_away(const v1::Node& node);  // what it does cannot be known now
 Result<v1::Documents> list_documents(const client::Client& client, Kind kind);
 
 struct EventFilter {

@@ -367,7 +367,24 @@ Result<std::string> image_of_store(const fs::path& directory) {
   return opened->image();
 }
 
+namespace {
+
+// Only a backup is replaced by a backup: not what somebody has written there, a link, or a device.
+Result<void> check_target(const fs::path& file) {
+  if (file == "-") return invalid_input("a backup goes to a file: name one, not -");
+  std::error_code error;
+  const fs::file_status found = fs::symlink_status(file, error);
+  if (found.type() == fs::file_type::not_found) return {};
+  if (found.type() == fs::file_type::regular && SqliteStore::look_at(file)) return {};
+  return Error{Code::Conflict, fmt::format("{} is there already, and it is no good backup: nothing "
+                                           "was written. Name another file, or remove it first",
+                                           file.string())};
+}
+
+}  // namespace
+
 Result<ExitCode> write_backup(const std::string& image, const fs::path& file, std::ostream& out) {
+  TRY(check_target(file));
   const fs::path unproven = file.string() + ".unproven";
   const auto written = store::write_whole(unproven, image);
   if (!written) return here(written.error());

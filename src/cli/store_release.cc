@@ -5,6 +5,7 @@
 
 #include <ostream>
 
+#include "cli/objects.h"
 #include "cli/table.h"
 
 namespace berth::cli {
@@ -28,6 +29,21 @@ Table table_of(const v1::Adoption& adoption) {
   return table;
 }
 
+// Whoever is not heard of cannot say what it runs.
+Result<std::string> who_is_away(const client::Client& client) {
+  std::string text;
+  const v1::Nodes nodes = TRY(list_nodes(client));
+  for (const v1::Node& node : nodes.nodes()) {
+    if (!is_away(node)) continue;
+    text += fmt::format(
+        "{} is away: what only it runs is not in the list. It is not asked for, and is stopped "
+        "there when\nit is back; what others run too is started elsewhere. Bring it back first if "
+        "you can.\n",
+        printable(node.name()));
+  }
+  return text;
+}
+
 }  // namespace
 
 Result<ExitCode> accept_store(const ConnectionFlags& connection, Console& console) {
@@ -46,6 +62,7 @@ Result<ExitCode> adopt_store(const ConnectionFlags& connection, Adopting adoptin
       client, {.method = client::Method::Get, .path = "/v1/store/adoption"}));
   console.out << (adoption.requests().empty() ? "No agent says that it was told to run anything.\n"
                                               : table_of(adoption).render(console.out_style, 0));
+  console.out << TRY(who_is_away(client));
   if (adopting == Adopting::Preview) return ExitCode::Done;
   const auto revision = TRY(decide(client, "/v1/store/adopt", v1::AdoptStoreRequest{}));
   console.out << fmt::format(

@@ -215,18 +215,27 @@ void describe(V& v, T& command) {
 
 template <class V, Is<model::Receipt> T>
 void describe(V& v, T& receipt) {
-  auto& [cluster, number, seal] = receipt;
+  auto& [cluster, number, seal, life] = receipt;
   v.required("cluster", cluster);
   v.required("number", number);
   v.required("seal", seal);
+  v.field("life", life);
 }
 
 template <class V, Is<model::Hold> T>
 void describe(V& v, T& hold) {
-  auto& [reason, shown, node] = hold;
+  auto& [reason, shown, node, known] = hold;
   v.required("reason", reason);
   v.required("shown", shown);
   v.field("node", node);
+  v.field("known", known);
+}
+
+template <class V, Is<model::LifeRecord> T>
+void describe(V& v, T& record) {
+  auto& [since, life] = record;
+  v.required("since", since);
+  v.required("life", life);
 }
 
 template <class V, Is<model::CounterRecord> T>

@@ -164,6 +164,7 @@ Result<model::Receipt> read(const v1::Receipt& receipt, const Path& at) {
   out.cluster = TRY(text_by(Name{}, receipt.cluster(), Path(at, "cluster")));
   out.number = read(receipt.number());
   out.seal = TRY(text_by(Name{}, receipt.seal(), Path(at, "seal")));
+  out.life = receipt.life();
   return out;
 }
 
@@ -406,6 +407,7 @@ v1::Receipt to_wire(const model::Receipt& receipt) {
   out.set_cluster(receipt.cluster);
   *out.mutable_number() = to_wire(receipt.number);
   out.set_seal(receipt.seal);
+  out.set_life(receipt.life);
   return out;
 }
 

@@ -55,7 +55,7 @@ class ArbitraryMessages {
 
   model::CommandNumber number() { return fields_.make<model::CommandNumber>(); }
 
-  model::Receipt receipt() { return {"c" + std::to_string(below(9)), number(), "0a1b"}; }
+  model::Receipt receipt() { return {"c" + std::to_string(below(9)), number(), "0a1b", below(9)}; }
 
   model::ToldOrders told() {
     model::ToldOrders told;

@@ -46,6 +46,7 @@ struct Config {
   std::uint32_t first_vxlan = 4096;
   std::uint64_t instances_max = 1'000'000;  // that can be asked for
   Duration date_of_zero{};  // of the clock, since 1970: for dates that are kept and told to people
+  std::uint64_t life = 0;   // drawn for each start: see hold/lives.h
   Walk walk = Walk::Dirty;
 };
 

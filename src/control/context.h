@@ -17,6 +17,7 @@
 #include "control/cluster/observed_node.h"
 #include "control/cluster/reachability.h"
 #include "control/cluster/readiness.h"
+#include "control/hold/lives.h"
 #include "control/lifetime/lifetime.h"
 #include "control/network/network_room.h"
 #include "control/step.h"
@@ -114,6 +115,7 @@ struct Context : Step {
   Alerts alerts;
   Calls calls;
   Runs runs;
+  Lives lives;
 
   // Observed: rebuilt from reports after a restart.
   Nodes nodes;

@@ -19,6 +19,7 @@ Controller::Controller(Config config, Durable restored) : context_(config, std::
 // heard of just now: the clocks start again.
 void Controller::start() {
   if (const auto why = held()) context_.note(NoteKind::Held, std::string(), *why);
+  context_.lives.begin(context_.config.life, context_.state.durable().counters);
   context_.reachability.restore(context_, context_.nodes);
   for (const auto& [id, record] : context_.state.durable().nodes) {
     context_.readiness.restore(context_, record, context_.nodes.at(id));
@@ -68,7 +69,7 @@ void Controller::take(const Event& event) {
         if constexpr (kIsCall && !kEndsHold) {
           const model::CounterRecord& counters = durable().counters;
           if (counters.hold) {
-            const Error refusal = refusal_while_held(*counters.hold, counters);
+            const Error refusal = refusal_while_held(*counters.hold);
             Calls::refuse(context_, fact.call, refusal);
             return;
           }
@@ -168,7 +169,7 @@ std::optional<Time> Controller::next_wake() const {
 std::optional<std::string> Controller::held() const {
   const model::CounterRecord& counters = durable().counters;
   if (!counters.hold) return std::nullopt;
-  return to_text(*counters.hold, counters);
+  return to_text(*counters.hold);
 }
 
 std::vector<std::string> Controller::names_of(const model::InstanceKey& key) const {

@@ -7,6 +7,7 @@
 #include <grpcpp/impl/service_type.h>
 
 #include <atomic>
+#include <random>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -64,8 +65,14 @@ std::string json_text(std::string_view text) {
   return json;
 }
 
-control::Config with_dates(control::Config config) {
+std::uint64_t drawn_life() {
+  std::random_device random;
+  return std::uniform_int_distribution<std::uint64_t>(1)(random);
+}
+
+control::Config for_this_life(control::Config config, std::uint64_t life) {
   config.date_of_zero = shell::date_of_zero();
+  config.life = life;
   return config;
 }
 
@@ -98,14 +105,15 @@ class Daemon::Impl {
         origin_(std::move(store.origin)),
         backup_(store.backup),
         identity_(std::move(identity)),
-        receipts_(identity_->authority(), durable.counters.cluster),
+        life_(drawn_life()),
+        receipts_(identity_->authority(), durable.counters.cluster, life_),
         workers_(kWorkers, kWorkWaitingMax),
         events_({}, std::move(events)),
         streams_([this](std::uint64_t connection, v1::ToAgent message) {
           link_->send(connection, std::move(message));
         }),
         publisher_(events_, hub_),
-        loop_(*store_, with_dates(config.control), std::move(durable), ports()),
+        loop_(*store_, for_this_life(config.control, life_), std::move(durable), ports()),
         planner_(loop_),
         services_{.loop = loop_,
                   .hub = hub_,
@@ -267,6 +275,7 @@ class Daemon::Impl {
   const store::StoreOrigin origin_;
   const store::Backup* const backup_;  // nullptr: the store cannot be copied while it is in use
   const std::unique_ptr<ServerIdentity> identity_;
+  const std::uint64_t life_;
   const Receipts receipts_;
   std::unique_ptr<http::Server> http_;  // outlives all that may hold a call of it
   shell::Workers workers_;

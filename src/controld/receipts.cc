@@ -10,18 +10,21 @@ namespace berth::controld {
 namespace {
 
 std::string text_of(const model::NodeId& node, const model::Receipt& receipt) {
-  return fmt::format("{} {} {}.{}", receipt.cluster, node.value(), receipt.number.epoch,
-                     receipt.number.number);
+  const std::string command = fmt::format("{} {} {}.{}", receipt.cluster, node.value(),
+                                          receipt.number.epoch, receipt.number.number);
+  // Those of an earlier release are still good.
+  return receipt.life == 0 ? command : fmt::format("{} {:x}", command, receipt.life);
 }
 
 }  // namespace
 
-Receipts::Receipts(const trust::Authority& authority, std::string cluster)
+Receipts::Receipts(const trust::Authority& authority, std::string cluster, std::uint64_t life)
     : key_(trust::seal(authority.pem().key, "receipts of commands")),
-      cluster_(std::move(cluster)) {}
+      cluster_(std::move(cluster)),
+      life_(life) {}
 
 model::Receipt Receipts::make(const model::NodeId& node, const model::CommandNumber& number) const {
-  model::Receipt receipt{cluster_, number, ""};
+  model::Receipt receipt{cluster_, number, "", life_};
   receipt.seal = trust::seal(key_, text_of(node, receipt));
   return receipt;
 }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <string>
 
 #include "model/protocol.h"
@@ -11,7 +12,7 @@ namespace berth::controld {
 // that is derived from the authority's, so it outlives the store. Safe to use from any thread.
 class Receipts {
  public:
-  Receipts(const trust::Authority& authority, std::string cluster);
+  Receipts(const trust::Authority& authority, std::string cluster, std::uint64_t life);
 
   model::Receipt make(const model::NodeId& node, const model::CommandNumber& number) const;
   bool is_genuine(const model::NodeId& node, const model::Receipt& receipt) const;
@@ -19,6 +20,7 @@ class Receipts {
  private:
   const std::string key_;
   const std::string cluster_;
+  const std::uint64_t life_;
 };
 
 }  // namespace berth::controld

@@ -33,6 +33,7 @@ struct Receipt {
   std::string cluster;
   CommandNumber number;
   std::string seal;
+  std::uint64_t life = 0;  // of the control plane that gave it; 0: of an earlier release
 
   friend bool operator==(const Receipt&, const Receipt&) = default;
 };

@@ -196,6 +196,7 @@ struct Hold {
   HoldReason reason = HoldReason::StoreLost;
   CommandNumber shown;         // the newest command that an agent has a receipt for
   std::optional<NodeId> node;  // whose that is
+  CommandNumber known = {};    // the last one of that time that the store had; none: nothing of it
 
   friend bool operator==(const Hold&, const Hold&) = default;
 };
@@ -213,6 +214,14 @@ struct CounterRecord {
   std::optional<Hold> hold = {};
 
   friend bool operator==(const CounterRecord&, const CounterRecord&) = default;
+};
+
+// A life of the control plane, from its start to the next, that has given commands.
+struct LifeRecord {
+  std::uint64_t since = 0;  // the revision that it began with
+  std::uint64_t life = 0;   // its number: drawn
+
+  friend bool operator==(const LifeRecord&, const LifeRecord&) = default;
 };
 
 // What an instance shall run as soon as what that needs is on the node.

@@ -44,6 +44,7 @@ struct Durable {
   std::map<std::pair<OwnerId, NodeId>, NodeAddressRecord> node_addresses;
   std::map<std::pair<OwnerId, std::uint64_t>, FreedAddressRecord> freed_addresses;
   std::map<RequestKey, RolloutRecord> rollouts;
+  std::map<std::uint64_t, LifeRecord> lives;
   CounterRecord counters;
 
   friend bool operator==(const Durable&, const Durable&) = default;
@@ -142,6 +143,7 @@ inline constexpr std::tuple kTables{
                 +[](const EnvOverride& r) { return r.name; }},
     RecordTable{"subjects", &Durable::subjects, +[](const Subject& r) { return r.id; }},
     RecordTable{"decisions", &Durable::decisions, +[](const DecisionRecord& r) { return r.key; }},
+    RecordTable{"lives", &Durable::lives, +[](const LifeRecord& r) { return r.since; }},
 };
 
 // Where the table of a record stands in the list.

@@ -51,7 +51,8 @@ std::string hosts_text(const std::vector<model::NamedAddress>& names) {
   return text;
 }
 
-// It listens wherever the router has an address, now or later: the firewall says who may ask.
+// It listens wherever the router has an address, now or later: the firewall says who may ask. It
+// logs where daemons do: a log file of its own it would give to its user, be it /dev/null.
 std::vector<std::string> NameServer::command() const {
   std::vector<std::string> argv{runtime::find_program("dnsmasq"),
                                 "--conf-file=/dev/null",
@@ -59,7 +60,6 @@ std::vector<std::string> NameServer::command() const {
                                 "--no-hosts",
                                 "--no-poll",
                                 "--user=nobody",
-                                "--log-facility=/dev/null",
                                 "--cache-size=1000",
                                 "--domain-needed",
                                 "--bogus-priv",
@@ -71,6 +71,15 @@ std::vector<std::string> NameServer::command() const {
   return argv;
 }
 
+bool NameServer::is_ours(std::string line) const {
+  static const std::string kOfAnEarlierRelease = std::string("--log-facility=/dev/null") + '\0';
+  const std::size_t former = line.find(kOfAnEarlierRelease);
+  if (former != line.npos) line.erase(former, kOfAnEarlierRelease.size());
+  std::string wanted;
+  for (const std::string& word : command()) wanted += word + '\0';
+  return line == wanted;
+}
+
 // A number can be another process's by now; its command line says whose it is.
 std::optional<pid_t> NameServer::find() const {
   const auto text = runtime::shim::read_file(AT_FDCWD, pid_file().c_str(), 64);
@@ -79,9 +88,7 @@ std::optional<pid_t> NameServer::find() const {
   if (!number || *number == 0) return std::nullopt;
   const std::string path = fmt::format("/proc/{}/cmdline", *number);
   const auto line = runtime::shim::read_file(AT_FDCWD, path.c_str(), 64 << 10);
-  std::string wanted;
-  for (const std::string& word : command()) wanted += word + '\0';
-  if (!line || *line != wanted) return std::nullopt;
+  if (!line || !is_ours(*line)) return std::nullopt;
   return static_cast<pid_t>(*number);
 }
 

@@ -39,6 +39,7 @@ class NameServer {
  private:
   std::vector<std::string> command() const;
   std::optional<pid_t> find() const;
+  bool is_ours(std::string line) const;  // the command line of a process
   bool is_running() const;
   std::filesystem::path names_file() const { return config_.directory / "names"; }
   std::filesystem::path pid_file() const { return config_.directory / "dnsmasq.pid"; }

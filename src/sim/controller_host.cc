@@ -17,8 +17,9 @@ void make_twin_addresses(control::Durable& durable) {
 }
 
 // As the shell of a real control plane does it; nobody forges seals here.
-control::Outgoing with_receipt(control::Outgoing outgoing, const std::string& cluster) {
-  outgoing.command.receipt = model::Receipt{cluster, outgoing.command.number, "sealed"};
+control::Outgoing with_receipt(control::Outgoing outgoing, const std::string& cluster,
+                               std::uint64_t life) {
+  outgoing.command.receipt = model::Receipt{cluster, outgoing.command.number, "sealed", life};
   return outgoing;
 }
 
@@ -116,7 +117,9 @@ void ControllerHost::boot() {
   if (!own_store_) watch_.controller_loaded(*loaded);
   tamper(*loaded);
   const Duration date_of_zero = kDateOfTheWorld + clock_error_ - clock_offset();
-  core_.emplace(config_for(stage_.heartbeat, date_of_zero), std::move(*loaded));
+  control::Config config = config_for(stage_.heartbeat, date_of_zero);
+  config.life = ++lives_;
+  core_.emplace(config, std::move(*loaded));
   network_.controller_started();
 }
 
@@ -150,7 +153,7 @@ void ControllerHost::committed(const control::Effects& effects) {
 
 void ControllerHost::perform(const control::Effects& effects) {
   for (const control::Outgoing& unsealed : effects.commands) {
-    control::Outgoing outgoing = with_receipt(unsealed, core_->durable().counters.cluster);
+    control::Outgoing outgoing = with_receipt(unsealed, core_->durable().counters.cluster, lives_);
     if (own_store_ && stage_.sabotage == Sabotage::OrderWhileHeld) outgoing.command.base.reset();
     stage_.trace.line(stage_.now(), name_, "> {} {}", outgoing.node.value(),
                       describe(outgoing.command));

@@ -50,6 +50,7 @@ class ControllerHost : public Daemon<control::Event, control::Effects> {
   model::CommandNumber remembered_;
   Duration clock_error_{};
   std::uint64_t commits_ = 0;
+  std::uint64_t lives_ = 0;
 };
 
 }  // namespace berth::sim

@@ -19,14 +19,18 @@ model::CommandNumber newest_number(const model::CounterRecord& counters) {
 }
 
 // Of another store that an operator has replaced by this one nothing needs to be known.
-std::optional<model::HoldReason> what_is_wrong(const model::CounterRecord& counters,
-                                               const model::Receipt& receipt) {
+std::optional<model::Hold> what_is_wrong(const Context& context, const model::NodeId& node,
+                                         const model::Receipt& receipt) {
+  const Durable& durable = context.state.durable();
+  const model::CounterRecord& counters = durable.counters;
   if (receipt.cluster != counters.cluster) {
     if (receipt.number.epoch < counters.epoch) return std::nullopt;
-    return model::HoldReason::OtherCluster;
+    return model::Hold{model::HoldReason::OtherCluster, receipt.number, node};
   }
-  if (receipt.number <= newest_number(counters)) return std::nullopt;
-  return model::HoldReason::StoreBehind;
+  const auto known = context.lives.last_known(durable, receipt);
+  if (known && receipt.number <= std::min(*known, newest_number(counters))) return std::nullopt;
+  return model::Hold{model::HoldReason::StoreBehind, receipt.number, node,
+                     known.value_or(model::CommandNumber{})};
 }
 
 void put_hold(Context& context, const std::optional<model::Hold>& hold) {
@@ -70,14 +74,18 @@ bool must_be_asked(const ObservedNode& node) {
 
 bool is_held(const Context& context) { return context.state.durable().counters.hold.has_value(); }
 
-std::string to_text(const model::Hold& hold, const model::CounterRecord& counters) {
+std::string to_text(const model::Hold& hold) {
   const std::string who = hold.node ? hold.node->value() : "an agent";
   switch (hold.reason) {
     case model::HoldReason::StoreLost:
       return "the store is new, but the unit is not: what was asked for is not known";
     case model::HoldReason::StoreBehind:
+      if (hold.known == model::CommandNumber{}) {
+        return fmt::format("{} has carried out command {}, of a time that the store does not know",
+                           who, to_text(hold.shown));
+      }
       return fmt::format("{} has carried out command {}, but the store ends at {}", who,
-                         to_text(hold.shown), to_text(newest_number(counters)));
+                         to_text(hold.shown), to_text(hold.known));
     case model::HoldReason::OtherCluster:
       return fmt::format("{} has carried out command {} of another store of this unit", who,
                          to_text(hold.shown));
@@ -85,23 +93,21 @@ std::string to_text(const model::Hold& hold, const model::CounterRecord& counter
   return {};
 }
 
-Error refusal_while_held(const model::Hold& hold, const model::CounterRecord& counters) {
+Error refusal_while_held(const model::Hold& hold) {
   return {Code::Conflict,
           fmt::format("the control plane is held, nothing can be changed: {}; put the right store "
                       "in place with `berth store restore`, or decide with `berth store adopt` or "
                       "`berth store accept`",
-                      to_text(hold, counters))};
+                      to_text(hold))};
 }
 
 void compare(Context& context, const model::NodeId& node, const model::Receipt& receipt) {
-  const model::CounterRecord& counters = context.state.durable().counters;
-  const auto reason = what_is_wrong(counters, receipt);
-  if (!reason) return;
-  const std::optional<model::Hold> known = counters.hold;
-  if (known && receipt.number <= known->shown) return;
-  const model::Hold hold{*reason, receipt.number, node};
+  const auto hold = what_is_wrong(context, node, receipt);
+  if (!hold) return;
+  const std::optional<model::Hold> before = context.state.durable().counters.hold;
+  if (before && receipt.number <= before->shown) return;
   put_hold(context, hold);
-  context.note(known ? NoteKind::HeldOn : NoteKind::Held, std::string(), to_text(hold, counters));
+  context.note(before ? NoteKind::HeldOn : NoteKind::Held, std::string(), to_text(*hold));
 }
 
 bool is_credible(const Context& context, const ObservedNode& node,

@@ -13,10 +13,10 @@ namespace berth::control {
 bool is_held(const Context& context);
 
 // "n1 has carried out command 1.110, but the store ends at 1.100"
-std::string to_text(const model::Hold& hold, const model::CounterRecord& counters);
+std::string to_text(const model::Hold& hold);
 
 // What callers are told who want a change meanwhile; it names the ways out.
-Error refusal_while_held(const model::Hold& hold, const model::CounterRecord& counters);
+Error refusal_while_held(const model::Hold& hold);
 
 // What a node has shown, against what the store knows: a hold may begin.
 void compare(Context& context, const model::NodeId& node, const model::Receipt& receipt);

@@ -10,7 +10,7 @@ namespace {
 // Two nodes that run two services; then the store is lost, or an older one is put in its place.
 class LostStore : public testing::Test {
  protected:
-  LostStore() : driver({}, named("first")) {
+  LostStore() : driver(a_life(), named("first")) {
     driver.join("n1");
     driver.apply({a_service("web"), a_deployment("d", {a_run("web")})});
     older = driver.durable();
@@ -20,6 +20,12 @@ class LostStore : public testing::Test {
     for (const auto& [key, record] : latest.instances) {
       before[key] = {record.place->node.value(), starts_of(record.place->node.value(), key)};
     }
+  }
+
+  static Config a_life() {
+    Config config;
+    config.life = 1;
+    return config;
   }
 
   static Durable named(const std::string& cluster) {
@@ -52,6 +58,44 @@ class LostStore : public testing::Test {
   Durable latest;
   std::map<model::InstanceKey, std::pair<std::string, int>> before;
 };
+
+TEST_F(LostStore, AnOlderOneIsFoundOutThoughItHasCountedOnMeanwhile) {
+  driver.restart_with(older);
+  for (int i = 0; driver.durable().counters.revision <= latest.counters.revision; ++i) {
+    driver.apply({a_service("other").version(std::to_string(i + 1))});
+  }
+  driver.connect("n1");
+  driver.connect("n2");
+  EXPECT_TRUE(is_held());
+  EXPECT_NE(driver.controller().held()->find("but the store ends at"), std::string::npos);
+  expect_untouched();
+}
+
+TEST_F(LostStore, ALifeThatTheStoreKnowsNothingOfIsFoundOut) {
+  driver.restart();
+  driver.connect("n1");
+  driver.connect("n2");
+  driver.apply({a_service("more"), a_deployment("m", {a_run("more")})});
+  driver.restart_with(latest);
+  for (int i = 0; i < 20; ++i) {
+    driver.apply({a_service("other").version(std::to_string(i + 1))});
+  }
+  driver.connect("n1");
+  driver.connect("n2");
+  EXPECT_TRUE(is_held());
+  EXPECT_NE(driver.controller().held()->find("does not know"), std::string::npos);
+}
+
+TEST_F(LostStore, ManyLivesAreNotKept) {
+  for (std::size_t i = 0; i < 2 * Lives::kKeptMax; ++i) {
+    driver.restart();
+    driver.connect("n1");
+    driver.connect("n2");
+    driver.apply({a_service("s").version(std::to_string(i + 1)), a_deployment("m", {a_run("s")})});
+  }
+  EXPECT_EQ(driver.durable().lives.size(), Lives::kKeptMax);
+  EXPECT_FALSE(is_held());
+}
 
 TEST_F(LostStore, TheSameStoreIsNotHeld) {
   start_with(latest);

@@ -361,7 +361,9 @@ void ask_for_full_reports(Context& context) {
 void commands_pass(Context& context) {
   const std::vector<Letter> letters = write_letters(context);
   for (const Letter& letter : letters) {
-    if (!letter.resend) context.state.need_new_revision();
+    if (letter.resend) continue;
+    context.state.need_new_revision();
+    context.lives.record_own(context.state);
   }
   context.effects.writes = context.state.seal();
   for (const Letter& letter : letters) send(context, letter);

@@ -86,6 +86,7 @@ void Driver::advance(Duration duration) {
 
 void Driver::restart(Duration absence) {
   now_ += absence;
+  if (config_.life != 0) ++config_.life;
   controller_.emplace(config_, disk_);
   connections_.clear();
   published_.clear();
@@ -239,7 +240,8 @@ void Driver::let_agents_answer() {
     ASSERT_LT(answers, kAnswersMax) << "controller and agents do not come to rest";
     std::vector<Event> reports;
     for (Outgoing& outgoing : std::exchange(undelivered_, {})) {
-      outgoing.command.receipt = {durable().counters.cluster, outgoing.command.number, "sealed"};
+      outgoing.command.receipt = {durable().counters.cluster, outgoing.command.number, "sealed",
+                                  config_.life};
       const auto connection = connections_.find(outgoing.node);
       const bool open =
           connection != connections_.end() && connection->second == outgoing.connection;
