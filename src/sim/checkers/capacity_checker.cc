@@ -30,7 +30,7 @@ class CapacityChecker : public Checker {
   }
 
   // A start waits until what leaves the node has made room, so what is commanded always fits.
-  void sending(const control::Outgoing& outgoing) override {
+  void commanding(const control::Outgoing& outgoing) override {
     note(outgoing.command, commanded_[outgoing.node]);
     if (!commanded(outgoing.node, Pinned::Counted)) return;
     if (const auto what = commanded(outgoing.node, Pinned::LeftOut)) {

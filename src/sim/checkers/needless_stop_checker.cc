@@ -45,7 +45,7 @@ class NeedlessStopChecker : public Checker {
   }
 
   // The controller commands only to stop what is decided to be elsewhere, other or nowhere.
-  void sending(const control::Outgoing& outgoing) override {
+  void commanding(const control::Outgoing& outgoing) override {
     Specs& specs = commanded_[outgoing.node];
     const Specs before = specs;
     note(outgoing.command, specs);

@@ -55,11 +55,17 @@ class StateChecker : public Checker {
     loaded_at_[node] = world_.now();
   }
 
+  void commanding(const control::Outgoing& outgoing) override {
+    if (is_unit_wide(outgoing.node) || world_.was_cloned(outgoing.node)) return;
+    for (const model::InstanceSpec& spec : outgoing.command.run) {
+      if (!spec.prepare_only) note_handed_over(outgoing, spec.key);
+    }
+  }
+
   void sending(const control::Outgoing& outgoing) override {
     if (is_unit_wide(outgoing.node) || world_.was_cloned(outgoing.node)) return;
     for (const model::InstanceSpec& spec : outgoing.command.run) {
       if (spec.prepare_only) continue;
-      note_handed_over(outgoing, spec.key);
       const auto kept = kept_.find(model::to_string(spec.key));
       if (kept == kept_.end() || world_.was_cloned(kept->second.record.node)) continue;
       // One that is sent again may have been carried out as it was.
