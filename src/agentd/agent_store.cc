@@ -25,8 +25,10 @@ class LateStore final : public store::Store {
  public:
   explicit LateStore(fs::path path) : path_(std::move(path)) {}
 
-  Result<void> commit(const std::vector<store::Change>& batch) override {
-    if (store_) return store_->commit(batch);
+  Result<void> commit_if(const std::optional<store::Fence>& fence,
+                         const std::vector<store::Change>& batch) override {
+    if (store_) return store_->commit_if(fence, batch);
+    if (fence && fence->value) return Error{Code::Conflict, fence->key + " is not there"};
     if (batch.empty()) return {};
     SqliteStore opened = TRY(SqliteStore::open(path_));
     const std::vector<store::Entry> old = TRY(opened.list(""));
@@ -41,6 +43,15 @@ class LateStore final : public store::Store {
   Result<std::vector<store::Entry>> list(std::string_view prefix) const override {
     if (store_) return store_->list(prefix);
     return std::vector<store::Entry>();
+  }
+  Result<store::Revision> revision() const override {
+    if (store_) return store_->revision();
+    return store::Revision{0};
+  }
+  Result<std::optional<std::vector<store::Commit>>> changes_since(
+      store::Revision revision) const override {
+    if (store_) return store_->changes_since(revision);
+    return std::optional(std::vector<store::Commit>());
   }
 
  private:

@@ -36,7 +36,7 @@
 #include "shell/open_store.h"
 #include "shell/periodic.h"
 #include "shell/workers.h"
-#include "store/sqlite/kept_store.h"
+#include "store/backup.h"
 #include "trust/files.h"
 #include "trust/seal.h"
 
@@ -96,6 +96,7 @@ class Daemon::Impl {
       : config_(config),
         store_(std::move(store.store)),
         origin_(std::move(store.origin)),
+        backup_(store.backup),
         identity_(std::move(identity)),
         receipts_(identity_->authority(), durable.counters.cluster),
         workers_(kWorkers, kWorkWaitingMax),
@@ -115,7 +116,7 @@ class Daemon::Impl {
                   .identity = identity_.get(),
                   .version = config.version,
                   .ask_grpc = [this](const auto& tell) { gate_->ask(tell); },
-                  .back_up_store = [this] { return store_->image(); },
+                  .back_up_store = back_up(),
                   .remarks = [this] { return remarks(); }},
         agents_(loop_, streams_, workers_, *identity_, receipts_, links()),
         link_(std::make_unique<link::ServerEnd>(agents_.listener())),
@@ -164,11 +165,16 @@ class Daemon::Impl {
     return all;
   }
 
+  std::function<Result<std::string>()> back_up() const {
+    if (backup_ == nullptr) return {};
+    return [this] { return backup_->image(); };
+  }
+
   Loop::Ports ports() {
     return {.send = [this](const control::Outgoing& outgoing) { send(outgoing); },
             .stepped =
                 [this](const control::Controller& controller, const control::Effects& effects) {
-                  publisher_.stepped(controller, effects);
+                  return publisher_.stepped(controller, effects);
                 }};
   }
 
@@ -257,8 +263,9 @@ class Daemon::Impl {
   }
 
   const DaemonConfig config_;
-  const std::unique_ptr<store::KeptStore> store_;
+  const std::unique_ptr<store::Store> store_;
   const store::StoreOrigin origin_;
+  const store::Backup* const backup_;  // nullptr: the store cannot be copied while it is in use
   const std::unique_ptr<ServerIdentity> identity_;
   const Receipts receipts_;
   std::unique_ptr<http::Server> http_;  // outlives all that may hold a call of it

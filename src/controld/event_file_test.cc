@@ -16,14 +16,20 @@ using control::NoteKind;
 class SharedStore final : public store::Store {
  public:
   explicit SharedStore(MoodyStore& disk) : disk_(disk) {}
-  Result<void> commit(const std::vector<store::Change>& batch) override {
-    return disk_.commit(batch);
+  Result<void> commit_if(const std::optional<store::Fence>& fence,
+                         const std::vector<store::Change>& batch) override {
+    return disk_.commit_if(fence, batch);
   }
   Result<std::optional<std::string>> get(std::string_view key) const override {
     return disk_.get(key);
   }
   Result<std::vector<store::Entry>> list(std::string_view prefix) const override {
     return disk_.list(prefix);
+  }
+  Result<store::Revision> revision() const override { return disk_.revision(); }
+  Result<std::optional<std::vector<store::Commit>>> changes_since(
+      store::Revision revision) const override {
+    return disk_.changes_since(revision);
   }
 
  private:

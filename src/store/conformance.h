@@ -46,6 +46,19 @@ class StoreConformance : public testing::Test {
     return entries ? *entries : std::vector<Entry>{};
   }
 
+  Revision revision() {
+    const auto now = store().revision();
+    EXPECT_TRUE(now) << now.error().message;
+    return now.value_or(0);
+  }
+
+  // Nullopt: not all of it is known.
+  std::optional<std::vector<Commit>> since(Revision revision) {
+    auto commits = store().changes_since(revision);
+    EXPECT_TRUE(commits) << commits.error().message;
+    return commits ? *commits : std::nullopt;
+  }
+
   std::vector<std::string> keys(std::string_view prefix = "") {
     std::vector<std::string> found;
     for (const Entry& entry : list(prefix)) found.push_back(entry.key);
@@ -231,6 +244,98 @@ TYPED_TEST_P(StoreConformance, AStoreIsUsableAfterAFailedCommit) {
   EXPECT_EQ(this->list(), (std::vector<Entry>{{"b", "2"}}));
 }
 
+// --- The fence
+
+TYPED_TEST_P(StoreConformance, AFenceThatHoldsLetsTheBatchIn) {
+  ASSERT_TRUE(this->store().commit_if(Fence{"owner", std::nullopt}, {{"owner", "1"}}));
+  ASSERT_TRUE(this->store().commit_if(Fence{"owner", "1"}, {{"a", "1"}, {"owner", "2"}}));
+  this->harness_.crash();
+  EXPECT_EQ(this->list(), (std::vector<Entry>{{"a", "1"}, {"owner", "2"}}));
+}
+
+TYPED_TEST_P(StoreConformance, AFenceThatDoesNotHoldKeepsEverythingOut) {
+  this->commit({{"owner", "2"}});
+  const Revision before = this->revision();
+  for (const Fence& fence : {Fence{"owner", "1"}, Fence{"owner", std::nullopt}, Fence{"owner", ""},
+                             Fence{"other", "2"}}) {
+    const auto refused = this->store().commit_if(fence, {{"a", "1"}, {"owner", "3"}});
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().code, Code::Conflict);
+  }
+  EXPECT_EQ(this->list(), (std::vector<Entry>{{"owner", "2"}}));
+  EXPECT_EQ(this->revision(), before);
+  EXPECT_EQ(this->since(before), std::vector<Commit>());
+}
+
+TYPED_TEST_P(StoreConformance, AFullStoreIsNotTakenForAFence) {
+  this->commit({{"owner", "1"}});
+  this->harness_.fail_next_commit();
+  const auto failed =
+      this->store().commit_if(Fence{"owner", "1"}, {{"a", std::string(100'000, 'x')}});
+  ASSERT_FALSE(failed);
+  EXPECT_NE(failed.error().code, Code::Conflict);
+}
+
+// --- Following
+
+TYPED_TEST_P(StoreConformance, EachCommitIsARevision) {
+  const Revision first = this->revision();
+  this->commit({{"a", "1"}});
+  EXPECT_EQ(this->revision(), first + 1);
+  this->commit({});
+  EXPECT_EQ(this->revision(), first + 1) << "nothing has changed";
+  this->commit({{"a", std::nullopt}, {"b", "2"}});
+  EXPECT_EQ(this->revision(), first + 2);
+  this->harness_.reopen();
+  EXPECT_EQ(this->revision(), first + 2);
+  this->harness_.crash();
+  EXPECT_EQ(this->revision(), first + 2);
+}
+
+TYPED_TEST_P(StoreConformance, AFailedCommitIsNoRevision) {
+  const Revision before = this->revision();
+  this->harness_.fail_next_commit();
+  ASSERT_FALSE(this->store().commit({{"a", std::string(100'000, 'x')}}));
+  EXPECT_EQ(this->revision(), before);
+  EXPECT_EQ(this->since(before), std::vector<Commit>());
+}
+
+TYPED_TEST_P(StoreConformance, WhoFollowsGetsEveryCommitInOrder) {
+  const Revision start = this->revision();
+  const std::vector<Change> first{{"b", "1"}, {"a", "1"}, {"b", "2"}};
+  const std::vector<Change> second{{"a", std::nullopt}};
+  this->commit(first);
+  this->commit(second);
+  const std::vector<Commit> all{{start + 1, first}, {start + 2, second}};
+  EXPECT_EQ(this->since(start), all);
+  EXPECT_EQ(this->since(start + 1), std::vector<Commit>{all[1]});
+  EXPECT_EQ(this->since(start + 2), std::vector<Commit>());
+}
+
+TYPED_TEST_P(StoreConformance, ARevisionThatNeverWasCannotBeFollowed) {
+  EXPECT_EQ(this->since(this->revision() + 1), std::nullopt);
+}
+
+TYPED_TEST_P(StoreConformance, WhatIsLongAgoIsForgottenAndSaid) {
+  const Revision start = this->revision();
+  for (int i = 0; i < 100; ++i) this->commit({{"a", std::string(100'000, 'x')}});
+  EXPECT_EQ(this->since(start), std::nullopt) << "the history is bounded";
+  this->commit({{"b", "1"}});
+  const Revision now = this->revision();
+  EXPECT_EQ(this->since(now - 1), (std::vector<Commit>{{now, {{"b", "1"}}}}));
+}
+
+// What is not known is never passed over.
+TYPED_TEST_P(StoreConformance, AfterACrashOneFollowsWhollyOrBeginsAnew) {
+  const Revision start = this->revision();
+  this->commit({{"a", "1"}});
+  this->harness_.crash();
+  this->commit({{"b", "2"}});
+  const auto commits = this->since(start);
+  EXPECT_TRUE(!commits || commits->size() == 2);
+  EXPECT_EQ(this->since(start + 1), (std::vector<Commit>{{start + 2, {{"b", "2"}}}}));
+}
+
 // The naive model is a sorted vector; the store must agree with it after every batch, reopening and
 // crash.
 TYPED_TEST_P(StoreConformance, AgreesWithASortedListOverRandomHistories) {
@@ -269,6 +374,10 @@ REGISTER_TYPED_TEST_SUITE_P(
     PrefixesAreTakenLiterally, ValuesOfAMebibyteAreKept, WhatWasCommittedIsThereAfterReopening,
     WhatCommitReturnedForIsThereAfterACrash, AnUnfinishedBatchIsThereWhollyOrNotAtAll,
     AFailedCommitLeavesNothingBehind, AStoreIsUsableAfterAFailedCommit,
+    AFenceThatHoldsLetsTheBatchIn, AFenceThatDoesNotHoldKeepsEverythingOut,
+    AFullStoreIsNotTakenForAFence, EachCommitIsARevision, AFailedCommitIsNoRevision,
+    WhoFollowsGetsEveryCommitInOrder, ARevisionThatNeverWasCannotBeFollowed,
+    WhatIsLongAgoIsForgottenAndSaid, AfterACrashOneFollowsWhollyOrBeginsAnew,
     AgreesWithASortedListOverRandomHistories);
 
 }  // namespace berth::store

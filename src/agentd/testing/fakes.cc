@@ -186,18 +186,30 @@ bool FakeMachine::wait(const std::function<bool()>& holds) {
 
 // --- The store ---------------------------------------------------------------------------------
 
-Result<void> FakeStore::commit(const std::vector<store::Change>& batch) {
+Result<void> FakeStore::commit_if(const std::optional<store::Fence>& fence,
+                                  const std::vector<store::Change>& batch) {
   if (is_full) {
     ++refused;
     return Error{Code::Exhausted, "no space left on device"};
   }
   const std::lock_guard lock(mutex_);
-  return store_.commit(batch);
+  return store_.commit_if(fence, batch);
 }
 Result<std::optional<std::string>> FakeStore::get(std::string_view key) const {
   const std::lock_guard lock(mutex_);
   return store_.get(key);
 }
+Result<store::Revision> FakeStore::revision() const {
+  const std::lock_guard lock(mutex_);
+  return store_.revision();
+}
+
+Result<std::optional<std::vector<store::Commit>>> FakeStore::changes_since(
+    store::Revision revision) const {
+  const std::lock_guard lock(mutex_);
+  return store_.changes_since(revision);
+}
+
 Result<std::vector<store::Entry>> FakeStore::list(std::string_view prefix) const {
   const std::lock_guard lock(mutex_);
   return store_.list(prefix);

@@ -69,9 +69,13 @@ class FakeMachine {
 // A store that tests may look into from their own thread, and that can be out of order.
 class FakeStore final : public store::Store {
  public:
-  Result<void> commit(const std::vector<store::Change>& batch) override;
+  Result<void> commit_if(const std::optional<store::Fence>& fence,
+                         const std::vector<store::Change>& batch) override;
   Result<std::optional<std::string>> get(std::string_view key) const override;
   Result<std::vector<store::Entry>> list(std::string_view prefix) const override;
+  Result<store::Revision> revision() const override;
+  Result<std::optional<std::vector<store::Commit>>> changes_since(
+      store::Revision revision) const override;
 
   std::atomic<bool> is_full = false;
   std::atomic<int> refused = 0;

@@ -12,11 +12,13 @@
 
 namespace berth::controld {
 
-Result<void> MoodyStore::commit(const std::vector<store::Change>& batch) {
+Result<void> MoodyStore::commit_if(const std::optional<store::Fence>& fence,
+                                   const std::vector<store::Change>& batch) {
   ++attempts_;
+  held_.wait(true);
   if (failing_) return Error{Code::Exhausted, "no space left on device"};
   const std::lock_guard lock(mutex_);
-  TRY(store_.commit(batch));
+  TRY(store_.commit_if(fence, batch));
   ++commits_;
   return {};
 }
@@ -24,6 +26,17 @@ Result<void> MoodyStore::commit(const std::vector<store::Change>& batch) {
 Result<std::optional<std::string>> MoodyStore::get(std::string_view key) const {
   const std::lock_guard lock(mutex_);
   return store_.get(key);
+}
+
+Result<store::Revision> MoodyStore::revision() const {
+  const std::lock_guard lock(mutex_);
+  return store_.revision();
+}
+
+Result<std::optional<std::vector<store::Commit>>> MoodyStore::changes_since(
+    store::Revision revision) const {
+  const std::lock_guard lock(mutex_);
+  return store_.changes_since(revision);
 }
 
 Result<std::vector<store::Entry>> MoodyStore::list(std::string_view prefix) const {
@@ -109,8 +122,10 @@ Plane::Plane(Options options)
       }),
       loop_(store_, {.node_lost_grace = 60s, .settle_time = 0s, .min_healthy = 0s}, {},
             {.send = [this](const control::Outgoing& outgoing) { send(outgoing); },
-             .stepped = [this](const auto& controller,
-                               const auto& effects) { publisher_.stepped(controller, effects); }},
+             .stepped =
+                 [this](const auto& controller, const auto& effects) {
+                   return publisher_.stepped(controller, effects);
+                 }},
             options.limits),
       planner_(loop_, options.planner),
       services_{.loop = loop_,
@@ -139,6 +154,7 @@ Plane::Plane(Options options)
 
 Plane::~Plane() {
   loop_.stop();
+  store_.let_go();
   thread_.join();
   planner_.stop();
   hub_.stop();

@@ -19,14 +19,24 @@
 // agents that tests play themselves.
 namespace berth::controld {
 
-// A store that fails as long as it is told to.
+// A store that fails, or is slow, as long as it is told to.
 class MoodyStore final : public store::Store {
  public:
-  Result<void> commit(const std::vector<store::Change>& batch) override;
+  Result<void> commit_if(const std::optional<store::Fence>& fence,
+                         const std::vector<store::Change>& batch) override;
   Result<std::optional<std::string>> get(std::string_view key) const override;
   Result<std::vector<store::Entry>> list(std::string_view prefix) const override;
+  Result<store::Revision> revision() const override;
+  Result<std::optional<std::vector<store::Commit>>> changes_since(
+      store::Revision revision) const override;
 
   void fail(bool failing) { failing_ = failing; }
+  // Commits do not come to an end until it is let go.
+  void hold() { held_ = true; }
+  void let_go() {
+    held_ = false;
+    held_.notify_all();
+  }
   std::size_t attempts() const { return attempts_; }
   std::size_t commits() const { return commits_; }
   // What the disk has; safe while the loop runs.
@@ -37,6 +47,7 @@ class MoodyStore final : public store::Store {
   store::MemoryDisk disk_;
   store::MemoryStore store_{disk_};
   std::atomic<bool> failing_ = false;
+  std::atomic<bool> held_ = false;
   std::atomic<std::size_t> attempts_ = 0;
   std::atomic<std::size_t> commits_ = 0;
 };

@@ -30,6 +30,7 @@ Result<void> MemoryDisk::write(const std::vector<Change>& batch) {
   std::vector<Change>& undo = undo_.emplace_back();
   undo.reserve(batch.size());
   for (const Change& change : batch) undo.push_back(exchange(contents_, change));
+  if (!batch.empty()) ++revision_;
   return {};
 }
 
@@ -40,6 +41,7 @@ void MemoryDisk::cut_power(std::size_t kept) {
     for (auto change = undo.rbegin(); change != undo.rend(); ++change) {
       exchange(contents_, *change);
     }
+    if (!undo.empty()) --revision_;
     undo_.pop_back();
   }
   sync();
@@ -47,7 +49,22 @@ void MemoryDisk::cut_power(std::size_t kept) {
 
 void MemoryDisk::fail_next_write(Error error) { failure_ = std::move(error); }
 
-Result<void> MemoryStore::commit(const std::vector<Change>& batch) {
+Result<void> MemoryStore::stage(const std::vector<Change>& batch) {
+  if (history_.newest() != disk_.revision()) history_ = History(disk_.revision());
+  TRY(disk_.write(batch));
+  if (!batch.empty()) history_.add(disk_.revision(), batch);
+  return {};
+}
+
+Result<void> MemoryStore::check(const Fence& fence) const {
+  const auto value = TRY(get(fence.key));
+  if (value == fence.value) return {};
+  return Error{Code::Conflict, "another has the store now: " + fence.key + " has changed"};
+}
+
+Result<void> MemoryStore::commit_if(const std::optional<Fence>& fence,
+                                    const std::vector<Change>& batch) {
+  if (fence) TRY(check(*fence));
   TRY(stage(batch));
   sync();
   return {};
@@ -57,6 +74,12 @@ Result<std::optional<std::string>> MemoryStore::get(std::string_view key) const 
   const auto found = disk_.contents().find(key);
   if (found == disk_.contents().end()) return std::optional<std::string>();
   return std::optional(found->second);
+}
+
+// The disk may have changed under it: a power cut takes batches back.
+Result<std::optional<std::vector<Commit>>> MemoryStore::changes_since(Revision revision) const {
+  if (history_.newest() != disk_.revision()) return std::optional<std::vector<Commit>>();
+  return history_.since(revision);
 }
 
 Result<std::vector<Entry>> MemoryStore::list(std::string_view prefix) const {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "store/history.h"
 #include "store/store.h"
 
 namespace berth::store {
@@ -27,6 +28,9 @@ class MemoryDisk {
   Result<void> write(const std::vector<Change>& batch);
   void sync() { undo_.clear(); }
 
+  // How many batches have changed something.
+  Revision revision() const { return revision_; }
+
   // How many of the last batches a power cut could lose.
   std::size_t unsynced() const { return undo_.size(); }
 
@@ -38,28 +42,35 @@ class MemoryDisk {
 
  private:
   Contents contents_;
+  Revision revision_ = 0;
   std::vector<std::vector<Change>> undo_;  // what takes each unsynced batch back, oldest first
   std::optional<Error> failure_;
 };
 
-// A store whose files are on a MemoryDisk, for tests and simulation. It keeps nothing itself: a
-// process that dies is a MemoryStore destroyed, its successor another one on the same disk, and a
-// power cut is `cut_power` in between.
+// A store whose files are on a MemoryDisk, for tests and simulation. It keeps nothing itself but
+// the history of what it has committed: a process that dies is a MemoryStore destroyed, its
+// successor another one on the same disk, and a power cut is `cut_power` in between.
 class MemoryStore final : public Store {
  public:
   // The disk must outlive the store.
-  explicit MemoryStore(MemoryDisk& disk) : disk_(disk) {}
+  explicit MemoryStore(MemoryDisk& disk) : disk_(disk), history_(disk.revision()) {}
 
-  Result<void> commit(const std::vector<Change>& batch) override;
+  Result<void> commit_if(const std::optional<Fence>& fence,
+                         const std::vector<Change>& batch) override;
   Result<std::optional<std::string>> get(std::string_view key) const override;
   Result<std::vector<Entry>> list(std::string_view prefix) const override;
+  Result<Revision> revision() const override { return disk_.revision(); }
+  Result<std::optional<std::vector<Commit>>> changes_since(Revision revision) const override;
 
   // The two halves of a commit, for a simulation that lets time or a power cut come between them.
-  Result<void> stage(const std::vector<Change>& batch) { return disk_.write(batch); }
+  Result<void> stage(const std::vector<Change>& batch);
   void sync() { disk_.sync(); }
 
  private:
+  Result<void> check(const Fence& fence) const;
+
   MemoryDisk& disk_;
+  History history_;
 };
 
 }  // namespace berth::store

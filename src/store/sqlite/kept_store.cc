@@ -100,11 +100,12 @@ KeptStore::~KeptStore() {
   thread_.join();
 }
 
-Result<void> KeptStore::commit(const std::vector<Change>& batch) {
+Result<void> KeptStore::commit_if(const std::optional<Fence>& fence,
+                                  const std::vector<Change>& batch) {
   const std::lock_guard lock(mutex_);
   if (!store_.can_write()) TRY(open_for_writing());
   const std::uint64_t before = store_.stamp().sequence;
-  TRY(store_.commit(batch));
+  TRY(store_.commit_if(fence, batch));
   if (due_ || store_.stamp().sequence == before) return {};
   due_ = std::max(Clock::now() + times_.moment, next_);
   changed_.notify_one();
@@ -129,6 +130,16 @@ Result<std::optional<std::string>> KeptStore::get(std::string_view key) const {
 Result<std::vector<Entry>> KeptStore::list(std::string_view prefix) const {
   const std::lock_guard lock(mutex_);
   return store_.list(prefix);
+}
+
+Result<Revision> KeptStore::revision() const {
+  const std::lock_guard lock(mutex_);
+  return store_.revision();
+}
+
+Result<std::optional<std::vector<Commit>>> KeptStore::changes_since(Revision revision) const {
+  const std::lock_guard lock(mutex_);
+  return store_.changes_since(revision);
 }
 
 Result<std::string> KeptStore::image() const {
@@ -268,9 +279,10 @@ Result<OpenedStore> open_or_recover(const fs::path& path, KeptStore::Listener li
   const bool is_there = fs::exists(path, ignored);
   const auto opened_as = [&](SqliteStore store, StoreOrigin origin) {
     const auto stamp = newest ? std::optional(newest->stamp) : std::nullopt;
-    return OpenedStore{
-        std::make_unique<KeptStore>(path, std::move(store), stamp, std::move(listener), times),
-        std::move(origin)};
+    auto kept =
+        std::make_unique<KeptStore>(path, std::move(store), stamp, std::move(listener), times);
+    const Backup* backup = kept.get();
+    return OpenedStore{std::move(kept), std::move(origin), backup};
   };
   if (!is_there && !newest && !has_damaged_beside(path)) {
     SqliteStore made = TRY(SqliteStore::open(path));

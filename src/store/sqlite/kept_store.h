@@ -14,6 +14,7 @@
 
 #include "base/result.h"
 #include "base/time.h"
+#include "store/backup.h"
 #include "store/sqlite/sqlite_store.h"
 
 namespace berth::store {
@@ -22,7 +23,7 @@ namespace berth::store {
 // verified before they count. One is written a moment after the first change since the last one,
 // but not often: large ones less often than small ones; and on closing. While nothing changes
 // nothing is written, and when the disk has little room left neither. Safe to use from any thread.
-class KeptStore final : public Store {
+class KeptStore final : public Store, public Backup {
  public:
   struct Times {
     Duration moment = 10s;
@@ -37,12 +38,14 @@ class KeptStore final : public Store {
             Listener listener, Times times);
   ~KeptStore() override;
 
-  Result<void> commit(const std::vector<Change>& batch) override;
+  Result<void> commit_if(const std::optional<Fence>& fence,
+                         const std::vector<Change>& batch) override;
   Result<std::optional<std::string>> get(std::string_view key) const override;
   Result<std::vector<Entry>> list(std::string_view prefix) const override;
+  Result<Revision> revision() const override;
+  Result<std::optional<std::vector<Commit>>> changes_since(Revision revision) const override;
 
-  // The bytes of a file that holds the same: a backup. Others wait while they are copied.
-  Result<std::string> image() const;
+  Result<std::string> image() const override;
 
  private:
   using Clock = std::chrono::steady_clock;
@@ -94,8 +97,9 @@ struct StoreOrigin {
 std::string describe(const StoreOrigin& origin);
 
 struct OpenedStore {
-  std::unique_ptr<KeptStore> store;
+  std::unique_ptr<Store> store;
   StoreOrigin origin;
+  const Backup* backup = nullptr;  // by the store itself, as long as that lives
 };
 
 // Opens the store, or makes it. If it is damaged, empty or gone, or older than a last good state of

@@ -104,6 +104,7 @@ Result<SqliteStore> SqliteStore::open(const fs::path& path, Database::Access acc
   }
   TRY(store.prepare_statements());
   TRY(store.check_contents());
+  store.history_ = History(store.stamp_.sequence);
   return store;
 }
 
@@ -231,7 +232,16 @@ Result<void> SqliteStore::in_transaction(const auto& what) {
   return done;
 }
 
-Result<void> SqliteStore::commit(const std::vector<Change>& batch) {
+Result<void> SqliteStore::check(const Fence& fence) const {
+  const auto value = TRY(get(fence.key));
+  if (value == fence.value) return {};
+  return Error{Code::Conflict,
+               "another has the store now: " + printable(fence.key) + " has changed"};
+}
+
+Result<void> SqliteStore::commit_if(const std::optional<Fence>& fence,
+                                    const std::vector<Change>& batch) {
+  if (fence) TRY(check(*fence));
   if (batch.empty()) return {};
   TRY(have_checksums());
   Stamp next = stamp_;
@@ -242,7 +252,12 @@ Result<void> SqliteStore::commit(const std::vector<Change>& batch) {
   };
   TRY(in_transaction(apply_all));
   stamp_ = next;
+  history_.add(stamp_.sequence, batch);
   return {};
+}
+
+Result<std::optional<std::vector<Commit>>> SqliteStore::changes_since(Revision revision) const {
+  return history_.since(revision);
 }
 
 // When there was no room for them on opening.
@@ -251,6 +266,7 @@ Result<void> SqliteStore::have_checksums() {
   TRY(upgrade());
   TRY(prepare_statements());
   stamp_ = TRY(read_stamp(database_));
+  history_ = History(stamp_.sequence);
   return {};
 }
 

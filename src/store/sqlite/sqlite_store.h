@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "store/history.h"
 #include "store/sqlite/database.h"
 #include "store/sqlite/stamp.h"
 #include "store/store.h"
@@ -41,9 +42,13 @@ class SqliteStore final : public Store {
   ~SqliteStore() override;
 
   // Exhausted if the disk is full.
-  Result<void> commit(const std::vector<Change>& batch) override;
+  Result<void> commit_if(const std::optional<Fence>& fence,
+                         const std::vector<Change>& batch) override;
   Result<std::optional<std::string>> get(std::string_view key) const override;
   Result<std::vector<Entry>> list(std::string_view prefix) const override;
+  Result<Revision> revision() const override { return stamp_.sequence; }
+  // Of what was committed since it was opened: nothing is written for it.
+  Result<std::optional<std::vector<Commit>>> changes_since(Revision revision) const override;
 
   const Stamp& stamp() const { return stamp_; }
   bool can_write() const { return can_write_; }
@@ -72,6 +77,7 @@ class SqliteStore final : public Store {
   Result<void> check_contents();
 
   Result<void> have_checksums();
+  Result<void> check(const Fence& fence) const;
   // All of what the function does, or nothing.
   Result<void> in_transaction(const auto& what);
   Result<void> apply(const Change& change, Stamp& stamp);
@@ -81,6 +87,7 @@ class SqliteStore final : public Store {
 
   Database database_;
   Stamp stamp_;
+  History history_{0};  // up to the stamp
   bool can_write_ = true;
   bool has_checksums_ = true;  // else it is of the first format
   Statement begin_;

@@ -95,16 +95,21 @@ class Unreliable final : public Store {
 
   void fail_next_commit() { fails_ = true; }
 
-  Result<void> commit(const std::vector<Change>& batch) override {
-    if (!std::exchange(fails_, false)) return store_.commit(batch);
+  Result<void> commit_if(const std::optional<Fence>& fence,
+                         const std::vector<Change>& batch) override {
+    if (!std::exchange(fails_, false)) return store_.commit_if(fence, batch);
     const NoRoom no_room;
-    return store_.commit(batch);
+    return store_.commit_if(fence, batch);
   }
   Result<std::optional<std::string>> get(std::string_view key) const override {
     return store_.get(key);
   }
   Result<std::vector<Entry>> list(std::string_view prefix) const override {
     return store_.list(prefix);
+  }
+  Result<Revision> revision() const override { return store_.revision(); }
+  Result<std::optional<std::vector<Commit>>> changes_since(Revision revision) const override {
+    return store_.changes_since(revision);
   }
 
  private:
@@ -659,7 +664,7 @@ TEST_F(Kept, AStateIsWrittenAMomentAfterAChange) {
 TEST_F(Kept, ABackupIsTheStoreAsItIs) {
   const OpenedStore opened = open();
   ASSERT_TRUE(opened.store->commit({{"a", "1"}}));
-  write(directory_ / "backup", opened.store->image().value());
+  write(directory_ / "backup", opened.backup->image().value());
   EXPECT_EQ(SqliteStore::look_at(directory_ / "backup").value().get("a").value(), "1");
 }
 
