@@ -13,13 +13,12 @@
 
 #include "base/result.h"
 #include "control/controller.h"
+#include "controld/outbox.h"
+#include "controld/store_writer.h"
 #include "shell/mailbox.h"
 #include "store/store.h"
 
 namespace berth::controld {
-
-// What callers are told who want a change while the store cannot be written.
-Error refusal_for(const Error& trouble);
 
 // Durations counted by upper bounds, as Prometheus wants them.
 struct Histogram {
@@ -42,26 +41,33 @@ struct LoopStats {
 struct LoopLimits {
   std::size_t mailbox = 100'000;
   Duration retry_commit_after = 500ms;
+  OutboxLimits outbox = {};
 };
 
 // The thread that owns the controller. All others post to its mailbox: facts, calls, queries. It
-// drains the box into one batch, steps, commits the writes of the step as one transaction (so what
-// came during a commit shares the next one), and only then performs the effects: nothing is
-// acknowledged before it is durable.
+// drains the box into one batch and steps; a writer makes the changes durable meanwhile, those of
+// several steps as one transaction while it is busy. What a step does leaves when its changes and
+// those of all steps before it are durable, in the order of the steps: nothing is acknowledged
+// before, and nobody is shown a decision that could still be lost.
 //
 // A commit that fails (a full disk) is tried again until it works or the loop is stopped. Until
 // then nothing is performed. Who called for what cannot be made durable is told so and not kept
-// waiting; further calls that change something are refused at once, facts wait in the box, and
-// queries are answered: from a state that the disk has not seen yet.
+// waiting; further calls that change something are refused at once, and whoever looks is answered:
+// from a state that the disk has not seen yet. Facts are stepped until the outbox is full, then
+// they wait, and the box is bounded.
 //
 // Everything but `run` may be called from any thread.
 class Loop {
  public:
+  // Tells somebody what was seen, once that is durable. From the thread of the loop; must return
+  // quickly.
+  using Telling = std::function<void()>;
+
   // What is performed, always from the thread of the loop; must return quickly.
   struct Ports {
     std::function<void(const control::Outgoing&)> send;
-    // After each step whose writes are durable, with what is left of its effects.
-    std::function<void(const control::Controller&, const control::Effects&)> stepped;
+    // After each step: looks at what is to be told of it.
+    std::function<Telling(const control::Controller&, const control::Effects&)> stepped;
   };
 
   Loop(store::Store& store, control::Config config, control::Durable restored, Ports ports,
@@ -74,23 +80,25 @@ class Loop {
   // False: too much is waiting, or the loop has stopped. Let go of who sent it.
   [[nodiscard]] bool post(control::Event fact);
 
-  // Run between two steps.
+  // Run between two steps: for what shows what nodes report, or nothing to anybody.
   using Query = std::function<void(const control::Controller&)>;
   [[nodiscard]] bool post(Query query);
 
-  // A transaction of the shell's own keys. `make` looks at the store and gives what to change;
-  // `done` is told when that is durable, or why it is not.
-  struct StoreCall {
-    std::function<Result<std::vector<store::Change>>(const store::Store&)> make;
-    std::function<void(Result<void>)> done;
-  };
+  // The same for what shows what is asked for or decided: that is told when it is durable.
+  using Look = std::function<Telling(const control::Controller&)>;
+  [[nodiscard]] bool post(Look look);
+
+  // In its turn with the changes of the steps before it.
   [[nodiscard]] bool post(StoreCall call);
 
   // Asks for a change. `reply` is called from the thread of the loop, or at once from this one if
   // the call cannot be taken; if it returns true it gets what follows Accepted too.
   using Answer = decltype(control::Reply::answer);
   using ReplyTaker = std::function<bool(const Answer&)>;
-  void call(const std::function<control::Event(control::CallId)>& make, ReplyTaker reply);
+  // Sees the controller as it is right after the step that answers, before `reply` is called.
+  using ReplyLook = std::function<void(const control::Controller&, const Answer&)>;
+  void call(const std::function<control::Event(control::CallId)>& make, ReplyTaker reply,
+            ReplyLook look = {});
 
   // Why nothing can be made durable at present.
   std::optional<Error> trouble() const;
@@ -98,25 +106,42 @@ class Loop {
   LoopStats stats() const;
 
  private:
-  using Item = std::variant<control::Event, Query, StoreCall>;
+  using Item = std::variant<control::Event, Query, Look, StoreCall>;
+
+  struct Caller {
+    ReplyTaker reply;
+    ReplyLook look;
+  };
+  // What leaves when a step is durable.
+  struct Sealed {
+    control::Effects effects;  // without the writes
+    Telling publish;
+    std::vector<Telling> tellings = {};  // to those who have looked right after it
+    std::vector<StoreCall> store_calls = {};
+  };
 
   [[nodiscard]] bool put(Item item);
   std::vector<Item> take(std::optional<Time> until);
+  std::optional<Time> next_turn() const;
   void sort_in(std::vector<Item> items);
+  void turn();
 
   void step();
-  void write_last_words();
-  bool make_durable(const control::Effects& effects);
-  void hold_on(Time until);
-  void perform(const control::Effects& effects);
+  void look_for_callers(const control::Effects& effects);
+  void look_after(const std::optional<StoreWriter::Outcome>& outcome);
+  void write();
+  void let_leave();
+  void perform(const Sealed& sealed);
   void answer(control::CallId call, const Answer& answer);
-  void run_queries();
-  void run_store_calls();
+  void run_looks();
+  void pass_on_store_calls();
+  void tell_those_who_wait(const Error& trouble);
   void refuse_waiting_calls(const Error& why);
+  void finish_writing();
+  void write_last_words();
   void dismiss_everybody();
   void set_trouble(std::optional<Error> trouble);
 
-  store::Store& store_;
   const Ports ports_;
   const LoopLimits limits_;
   shell::Mailbox<Item> mailbox_;
@@ -125,17 +150,20 @@ class Loop {
   // Of the loop's thread.
   control::Controller controller_;
   std::vector<control::Event> facts_;
-  std::vector<Query> queries_;
+  std::vector<Look> looks_;
   std::vector<StoreCall> store_calls_;
   std::optional<Time> wake_at_;
-  bool is_durable_ = true;  // all that was decided
+  Outbox<Sealed> outbox_;
+  Time retry_at_{};  // of a commit that has failed
 
   mutable std::mutex mutex_;  // guards what follows
-  std::map<control::CallId, ReplyTaker> takers_;
+  std::map<control::CallId, Caller> callers_;
   control::CallId last_call_ = 0;
   std::optional<Error> trouble_;
   LoopStats stats_;
   bool stopped_ = false;
+
+  StoreWriter writer_;  // the last: it wakes the loop, and writes what is in the outbox
 };
 
 }  // namespace berth::controld

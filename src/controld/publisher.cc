@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <memory>
 #include <string>
 #include <utility>
 
@@ -49,20 +50,33 @@ bool concerns_nodes(const control::Effects& effects) {
 
 }  // namespace
 
-void Publisher::stepped(const control::Controller& controller, const control::Effects& effects) {
-  for (const control::Note& note : effects.notes) log(note);
+Loop::Telling Publisher::stepped(const control::Controller& controller,
+                                 const control::Effects& effects) {
+  auto changes = std::make_shared<WatchHub::Changes>(changes_of(controller, effects));
+  return [this, notes = effects.notes, changes = std::move(changes)] {
+    tell(notes, std::move(*changes));
+  };
+}
+
+WatchHub::Changes Publisher::changes_of(const control::Controller& controller,
+                                        const control::Effects& effects) {
   WatchHub::Changes changes;
-  changes.events = events_.add(effects.notes, std::chrono::system_clock::now());
   if (!hub_.has_watchers()) {
     told_.clear();
     next_nodes_ = {};
-    return;
+    return changes;
   }
   for (const model::InstanceStatus& status : effects.changes) {
     changes.instances.push_back(view_of(controller, status));
   }
   changes.nodes = changed_nodes(controller, effects);
-  hub_.publish(std::move(changes));
+  return changes;
+}
+
+void Publisher::tell(const std::vector<control::Note>& notes, WatchHub::Changes changes) {
+  for (const control::Note& note : notes) log(note);
+  changes.events = events_.add(notes, std::chrono::system_clock::now());
+  if (hub_.has_watchers()) hub_.publish(std::move(changes));
 }
 
 std::vector<NodeView> Publisher::changed_nodes(const control::Controller& controller,

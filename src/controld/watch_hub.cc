@@ -96,6 +96,11 @@ void WatchHub::add(Watcher watcher, Everything everything) {
   post([this, subscription] { subscribe(subscription); });
 }
 
+std::shared_ptr<void> WatchHub::expect() {
+  ++watchers_count_;
+  return {nullptr, [this](void*) { --watchers_count_; }};
+}
+
 void WatchHub::subscribe(std::shared_ptr<Subscription> subscription) {
   const std::uint64_t id = ++last_id_;
   const api::CallPtr call = subscription->watcher.call;

@@ -46,8 +46,12 @@ class WatchHub {
     std::vector<NodeView> nodes;
   };
 
-  // To be called between two steps, so that no change is missed and none is told twice.
+  // To be called before what follows `everything` is published, and after what it shows, so that no
+  // change is missed and none is told twice.
   void add(Watcher watcher, Everything everything);
+
+  // While it is held somebody is about to be added, who would hear of changes.
+  std::shared_ptr<void> expect();
 
   // Runs the task in its turn with what was added and published before.
   void in_order(std::function<void()> task) { post(std::move(task)); }

@@ -61,11 +61,15 @@ class ApplyRun : public std::enable_shared_from_this<ApplyRun> {
     const Terms terms{
         request.has_if_revision() ? std::optional(request.if_revision()) : std::nullopt,
         request.allow_partial()};
-    look(
-        services_, call_,
-        [](const control::Controller& controller) { return outline_of(controller.durable()); },
-        [self = shared_from_this(), files = files_of(request.files()),
-         terms](const model::Manifest& stored) { self->parse(files, stored, terms); });
+    // The answer comes from a later step, and so after all that is seen here.
+    const auto query = [self = shared_from_this(), files = files_of(request.files()),
+                        terms](const control::Controller& controller) {
+      work(self->services_, self->call_,
+           [self, files, terms, stored = outline_of(controller.durable())] {
+             self->parse(files, stored, terms);
+           });
+    };
+    if (!services_.loop.post(Loop::Query(query))) call_->fail(busy());
   }
 
   void rebalance(control::RebalanceScope scope) {
@@ -73,7 +77,7 @@ class ApplyRun : public std::enable_shared_from_this<ApplyRun> {
         [scope](control::CallId id) {
           return control::RebalanceCall{id, scope};
         },
-        [self = shared_from_this()](const Loop::Answer& answer) { return self->take(answer); });
+        taker(), looker());
   }
 
  private:
@@ -94,7 +98,18 @@ class ApplyRun : public std::enable_shared_from_this<ApplyRun> {
           return control::ApplyCall{id, std::move(*documents), terms.if_revision,
                                     terms.allow_partial};
         },
-        [self = shared_from_this()](const Loop::Answer& answer) { return self->take(answer); });
+        taker(), looker());
+  }
+
+  Loop::ReplyTaker taker() {
+    return [self = shared_from_this()](const Loop::Answer& answer) { return self->take(answer); };
+  }
+  Loop::ReplyLook looker() {
+    return [self = shared_from_this()](const control::Controller& controller,
+                                       const Loop::Answer& answer) {
+      const auto* accepted = std::get_if<control::Accepted>(&answer);
+      if (accepted != nullptr) self->look_at(controller, *accepted);
+    };
   }
 
   bool take(const Loop::Answer& answer) {
@@ -103,16 +118,10 @@ class ApplyRun : public std::enable_shared_from_this<ApplyRun> {
       return false;
     }
     if (const auto* accepted = std::get_if<control::Accepted>(&answer)) {
-      const auto tell = [self = shared_from_this(),
-                         accepted = *accepted](const control::Controller& controller) {
-        self->tell_accepted(controller, accepted);
-      };
-      if (!services_.loop.post(Loop::Query(tell))) call_->fail(busy());
+      tell_accepted(*accepted);
       return wait_ && !call_->is_over();
     }
-    const auto tell = [self = shared_from_this(), finished = std::get<control::Finished>(answer)](
-                          const control::Controller&) { self->tell_finished(finished); };
-    if (!services_.loop.post(Loop::Query(tell))) call_->fail(busy());
+    tell_finished(std::get<control::Finished>(answer));
     return false;
   }
 
@@ -126,11 +135,18 @@ class ApplyRun : public std::enable_shared_from_this<ApplyRun> {
     return keys;
   }
 
-  void tell_accepted(const control::Controller& controller, const control::Accepted& accepted) {
-    std::vector<InstanceView> views = instances_of(controller, asked_);
+  // What follows from it is seen as the step has left it that accepted it.
+  void look_at(const control::Controller& controller, const control::Accepted& accepted) {
+    views_ = instances_of(controller, asked_);
     for (InstanceView& other : instances_of(controller, others(accepted))) {
-      views.push_back(std::move(other));
+      views_.push_back(std::move(other));
     }
+    if (wait_) expected_ = services_.hub.expect();
+  }
+
+  void tell_accepted(const control::Accepted& accepted) {
+    std::vector<InstanceView> views = std::exchange(views_, {});
+    const auto expected = std::exchange(expected_, nullptr);
     std::vector<model::InstanceKey> keys;
     for (const InstanceView& view : views) keys.push_back(view.status.key);
     services_.hub.in_order([self = shared_from_this(), accepted, keys] {
@@ -164,6 +180,8 @@ class ApplyRun : public std::enable_shared_from_this<ApplyRun> {
   const bool wait_;
   std::vector<std::string> warnings_;
   Asked asked_;
+  std::vector<InstanceView> views_;  // until it is told
+  std::shared_ptr<void> expected_;   // by the hub
 };
 
 // --- Plan and why.

@@ -20,14 +20,18 @@ void list_events(const Services& services, const v1::ListEventsRequest& request,
   });
 }
 
-// Taken on between two steps: what the copy does not show will come as a change.
+// Looked at between two steps: what the copy does not show will come as a change, and the copy
+// itself when all that it shows is durable.
 void watch(const Services& services, const v1::WatchRequest& request, const CallPtr& call) {
   const auto add = [&services, request, call](const control::Controller& controller) {
-    services.hub.add(
-        {.call = call, .about = request.about(), .events = request.events()},
-        {.instances = instances_of(controller), .nodes = nodes_of(controller, shell::now())});
+    auto everything = std::make_shared<WatchHub::Everything>(WatchHub::Everything{
+        .instances = instances_of(controller), .nodes = nodes_of(controller, shell::now())});
+    return [&services, request, call, everything, expected = services.hub.expect()] {
+      services.hub.add({.call = call, .about = request.about(), .events = request.events()},
+                       std::move(*everything));
+    };
   };
-  if (!services.loop.post(Loop::Query(add))) call->fail(busy());
+  if (!services.loop.post(Loop::Look(add))) call->fail(busy());
 }
 
 }  // namespace berth::controld::api
