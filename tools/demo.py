@@ -112,7 +112,10 @@ def main() -> int:
     parser.add_argument("--state", type=Path, help=argparse.SUPPRESS)  # for tests: where to keep everything
     parser.add_argument("--listen", type=an_address, default="127.0.0.1", metavar="ADDRESS",
                         help="address of this machine where others reach the control plane (default: loopback)")
+    parser.add_argument("--check", action="store_true", help=argparse.SUPPRESS)  # only whether all this can be
     options = parser.parse_args()
+    if options.check:
+        return 0
     end_on_signals()
 
     root = os.geteuid() == 0

@@ -353,6 +353,19 @@ TEST(LostStore, WhatAFullCommandListsAndRunsTheSameIsUntouched) {
   EXPECT_FALSE(driver.report().in_doubt);
 }
 
+TEST(LostStore, AStateIsSaidWhenItIsKnownWhatRuns) {
+  Driver driver;
+  driver.lose_store();
+  driver.tell(Connected{1}, a_node(),
+              StateSaved{.key = key_of("web"), .size = Bytes{1}, .digest = "d", .content = "c"});
+  driver.wait(1s);
+  EXPECT_TRUE(driver.report().states.empty());
+  driver.tell(a_list("crun", {a_found(a_spec("web"), kRun)}));
+  driver.wait(1s);
+  ASSERT_EQ(driver.report().states.size(), 1U);
+  EXPECT_EQ(driver.report().states[0].digest, "d");
+}
+
 TEST(LostStore, ACommandThatComesBeforeTheRunsAreFoundRestartsNothing) {
   Driver driver;
   driver.lose_store();

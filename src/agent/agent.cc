@@ -219,6 +219,7 @@ void Agent::record(const Context& context, const RunsListed& event) {
   for (const FoundRun& run : event.runs) {
     if (doubt_.is_there()) wanted_.learn(run, context.effects.writes);
     touch(run.key).found(context, event.runtime, run);
+    if (const auto early = early_states_.extract(run.key)) record(context, early.mapped());
   }
   touch_waiting_for(event.runtime);
 }
@@ -236,7 +237,19 @@ void Agent::record(const Context& context, const PrepareFailed& event) {
 }
 
 void Agent::record(const Context& context, const Started& event) {
-  if (Instance* known = touch_known(event.key)) known->started(context, event.run);
+  Instance* known = touch_known(event.key);
+  if (known == nullptr) return;
+  known->started(context, event.run);
+  drop_taken_state(context, event.key, *known);
+}
+
+// At once: what the run says of its state in this very step counts.
+void Agent::drop_taken_state(const Context& context, const model::InstanceKey& key,
+                             const Instance& instance) {
+  const model::WantedRecord* wanted = wanted_.find(key);
+  if (wanted == nullptr || instance.has_begun(*wanted)) {
+    states_.drop_handed(key, context.effects.writes);
+  }
 }
 
 void Agent::record(const Context& context, const StartFailed& event) {
@@ -245,7 +258,13 @@ void Agent::record(const Context& context, const StartFailed& event) {
   }
 }
 
+// In doubt nobody could tell of which instance it is, one that runs or one that was erased, before
+// the runtimes have said what they run.
 void Agent::record(const Context& context, const StateSaved& event) {
+  if (doubt_.is_there() && !instances_.contains(event.key)) {
+    early_states_.insert_or_assign(event.key, event);
+    return;
+  }
   if (!is_too_large(event, wanted_.find(event.key))) {
     states_.save(context, event);
     return;
@@ -374,9 +393,7 @@ void Agent::decide(const Context& context, const model::InstanceKey& key) {
   const model::WantedRecord* wanted = wanted_.find(key);
 
   settle(context, key, instance);
-  if (wanted == nullptr || instance.has_begun(*wanted)) {
-    states_.drop_handed(key, context.effects.writes);
-  }
+  drop_taken_state(context, key, instance);
   waiting_.forget(key);
   const bool may_start = !erasures_.is_busy(key);
   if (may_start && instance.wants_preparing(context.now, wanted)) {

@@ -80,6 +80,8 @@ class Agent {
   std::vector<model::InstanceKey> take_touched_in_scheduling_order();
   void advance(const Context& context, const model::InstanceKey& key);
   void decide(const Context& context, const model::InstanceKey& key);
+  void drop_taken_state(const Context& context, const model::InstanceKey& key,
+                        const Instance& instance);
   void settle(const Context& context, const model::InstanceKey& key, Instance& instance);
   bool can_write() const { return store_problem_.empty(); }
   // It may be started now. Otherwise it is said why not, and it waits.
@@ -103,6 +105,7 @@ class Agent {
   Config config_;
   Doubt doubt_;
   States states_;
+  std::map<model::InstanceKey, StateSaved> early_states_;  // of runs that we do not know yet
   Wanted wanted_;
   Erasures erasures_;
   Runtimes runtimes_;

@@ -66,6 +66,9 @@ void States::end(const Context& context, const model::InstanceKey& key) {
     return;
   }
   if (std::exchange(found->second.ended, true)) return;
+  // Whoever hears that it is gone hears this with it, also where it was said before: that may have
+  // been lost.
+  found->second.due = context.now;
   context.effects.writes.push_back(WriteLast{key, found->second.state});
 }
 

@@ -159,6 +159,15 @@ TEST(SavedState, OfAnOldRunIsNothingBesideOneThatWasHanded) {
   EXPECT_TRUE(driver.effects().reports.empty());
 }
 
+// What the run says in the same breath as that it has started is said once.
+TEST(SavedState, CountsFromTheStartThatTookTheHandedOne) {
+  Driver driver = a_driver();
+  driver.tell(hands(1, a_state(7)));
+  driver.tell(Started{kStateKey, kStateRun}, saved("next"));
+  ASSERT_EQ(driver.report().states.size(), 1U);
+  EXPECT_EQ(driver.report().states[0].content, "next");
+}
+
 TEST(LastState, ComesWithTheReportThatTheInstanceIsGone) {
   Driver driver = a_driver_running(a_spec("web"));
   driver.tell(a_full_command(2, {}));
@@ -166,6 +175,16 @@ TEST(LastState, ComesWithTheReportThatTheInstanceIsGone) {
   EXPECT_EQ(driver.report().gone, std::vector{kStateKey});
   EXPECT_EQ(driver.report().states.at(0).content, "last");
   EXPECT_TRUE(driver.durable().last.contains(kStateKey));
+}
+
+TEST(LastState, ComesWithThatReportAlsoIfItWasSaidBefore) {
+  Driver driver = a_driver_running(a_spec("web"));
+  driver.tell(exited_with("last"));
+  ASSERT_EQ(driver.report().states.size(), 1U) << "which may be lost";
+  driver.tell(a_partial_command(2, {}, {kStateKey}));
+  EXPECT_EQ(driver.report().gone, std::vector{kStateKey});
+  ASSERT_EQ(driver.report().states.size(), 1U);
+  EXPECT_EQ(driver.report().states[0].content, "last");
 }
 
 TEST(LastState, IsInEveryFullReportUntilItIsHeard) {

@@ -47,7 +47,12 @@ runtime::Started<void> StateKeeper::take(const model::InstanceSpec& spec,
     return tl::unexpected(model::Problem{
         "StateDamaged", "the state that came for it is not what its digest says; it is not used"});
   }
-  return runtime::take_state(machine_, spec, state);
+  const auto taken = runtime::take_state(machine_, spec, state);
+  // What is there now is said, also if that is what was there before: it was taken an earlier time,
+  // and is not what its node was told that it has.
+  const std::lock_guard lock(mutex_);
+  seen_.erase(spec.key);
+  return taken;
 }
 
 }  // namespace berth::agentd

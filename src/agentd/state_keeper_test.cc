@@ -75,6 +75,22 @@ TEST_F(StateKeeperTest, WhatIsTooLargeHasNoDigest) {
   EXPECT_EQ(saved->size, Bytes(3 << 20));
 }
 
+// A controller that hands over what was taken before has not heard what has become of it since.
+TEST_F(StateKeeperTest, SaysWhatIsThereAfterAStateThatWasTakenBefore) {
+  StateKeeper source(machine("a"));
+  write("a", "count", "41");
+  const auto handed = as_saved(*source.look(spec_.key), 7);
+  StateKeeper target(machine("b"));
+  ASSERT_TRUE(target.take(spec_, handed));
+  write("b", "count", "42");
+  const auto said = target.look(spec_.key);
+  ASSERT_TRUE(said);
+  ASSERT_TRUE(target.take(spec_, handed));
+  const auto again = target.look(spec_.key);
+  ASSERT_TRUE(again);
+  EXPECT_EQ(again->digest, said->digest);
+}
+
 TEST_F(StateKeeperTest, TakesAStateToAnotherMachine) {
   StateKeeper source(machine("a"));
   write("a", "count", "41");

@@ -33,9 +33,7 @@ Result<Names> node_names(const client::Client& client) {
 Result<Names> documents_called(const client::Client& client, Kind kind) {
   Names names;
   const v1::Documents all = TRY(list_documents(client, kind));
-  for (const auto& document : all.documents()) {
-    names.push_back(kind == Kind::Item ? document_id(document) : document_name(document));
-  }
+  for (const auto& document : all.documents()) names.push_back(document_id(document));
   return names;
 }
 

@@ -153,17 +153,16 @@ std::vector<Run> runs_of(const google::protobuf::Struct& deployment) {
 }
 
 bool holds(const Condition& condition, const Mirror& mirror, const std::vector<Run>& runs) {
-  switch (condition.kind) {
-    case Kind::Node: return holds_for(node_named(mirror, condition.name), condition.value);
-    case Kind::Deployment:
-      return std::ranges::all_of(
-          runs, [&](const Run& run) { return holds_for(run, mirror, condition.value); });
-    default: {
-      const v1::Instance* instance = instance_named(mirror, condition.name);
-      if (condition.value == "gone") return instance == nullptr;
-      return instance != nullptr && is_in_state(*instance, condition.value);
-    }
+  if (condition.kind == Kind::Node) {
+    return holds_for(node_named(mirror, condition.name), condition.value);
   }
+  if (condition.kind == Kind::Deployment) {
+    return std::ranges::all_of(
+        runs, [&](const Run& run) { return holds_for(run, mirror, condition.value); });
+  }
+  const v1::Instance* instance = instance_named(mirror, condition.name);
+  if (condition.value == "gone") return instance == nullptr;
+  return instance != nullptr && is_in_state(*instance, condition.value);
 }
 
 bool waits_only_for_nodes_that_are_away(const Condition& condition, const Mirror& mirror,

@@ -18,7 +18,7 @@
 #include "cli/verb.h"
 #include "cli/watching.h"
 #include "client/path.h"
-#include "placement/door.h"
+#include "placement/downtime.h"
 
 // `berth delete`: takes documents back.
 namespace berth::cli {
@@ -48,28 +48,26 @@ struct DeleteFlags {
 
 struct Target {
   Kind kind;
-  std::string name;  // of an Item with its version
+  std::string name;  // with its version, if it has one
 };
 
 // Who uses others goes first.
-int order_of(const Target& target) {
-  return target.kind == Kind::Deployment ? 0 : target.kind == Kind::NodeConfig ? 1 : 2;
-}
+int order_of(const Target& target) { return -rank_of(target.kind); }
 
 Result<Target> target_of(const client::Client& client, Kind kind, const std::string& name) {
   if (kind == Kind::Instance) {
     const v1::Instances all = TRY(list_instances(client, {.all = true}));
     return Target{kind, name_of(*TRY(pick_instance(all, name)))};
   }
-  if (kind != Kind::Item || name.find('@') != std::string::npos) return Target{kind, name};
+  if (!has_versions(kind) || name.find('@') != std::string::npos) return Target{kind, name};
   const v1::Documents all = TRY(list_documents(client, kind));
   std::vector<std::string> versions;
   for (const auto* document : TRY(pick_documents(all, kind, name))) {
     versions.push_back(document_id(*document));
   }
   if (versions.size() == 1) return Target{kind, versions.front()};
-  return invalid_input(fmt::format("item {} has several versions: name one of {}", printable(name),
-                                   fmt::join(versions, ", ")));
+  return invalid_input(fmt::format("{} {} has several versions: name one of {}", singular(kind),
+                                   printable(name), fmt::join(versions, ", ")));
 }
 
 Result<std::vector<Target>> targets_in(const std::vector<std::string>& files, Console& console) {
@@ -152,12 +150,12 @@ Result<ExitCode> show(const std::vector<Target>& targets, const DeleteFlags& fla
   const placement::Snapshot snapshot = snapshot_of(world);
   const placement::Plan whole = placement::make_plan(snapshot, {});
   const placement::Plan plan = changes_in(whole);
-  const Directory directory(snapshot);
+  const placement::Directory directory(snapshot);
   const PlanView view{.plan = plan,
                       .directory = directory,
                       .detail = Detail::Short,
                       .style = console.out_style,
-                      .crowded_out = placement::crowded_out(snapshot, whole)};
+                      .downtimes = placement::downtimes_of(snapshot, whole)};
   const std::string text = placements_section(view) + stops_section(view) + refused_section(view);
   console.out << (text.empty() ? "Nothing would stop, move or restart.\n" : text);
   return ExitCode::Done;

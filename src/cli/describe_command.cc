@@ -8,6 +8,7 @@
 #include <ostream>
 
 #include "cli/connection.h"
+#include "cli/document_views.h"
 #include "cli/figures.h"
 #include "cli/flags.h"
 #include "cli/verb.h"
@@ -199,17 +200,6 @@ Result<std::string> describe_node(const client::Client& client, const std::strin
          TRY(events_section(client, {"node/" + node.name()}, style));
 }
 
-// The items and subjects that a deployment runs, as "item/subject".
-std::vector<std::string> described_runs_of(const Struct& deployment) {
-  std::vector<std::string> runs;
-  const Json json = json_of(deployment);
-  const Json spec = json.value("spec", Json::object());
-  for (const Json& run : spec.value("run", Json::array())) {
-    runs.push_back(run.value("item", "") + "/" + run.value("subject", "default"));
-  }
-  return runs;
-}
-
 std::vector<v1::Instance> instances_below(const v1::Instances& all,
                                           const std::vector<std::string>& names) {
   std::vector<v1::Instance> below;
@@ -228,8 +218,7 @@ Result<std::string> describe_document(const client::Client& client, Kind kind,
   std::vector<std::string> below;
   for (const Struct* document : TRY(pick_documents(all, kind, name))) {
     out += (out.empty() ? "" : "---\n") + yaml_text(json_of(*document));
-    if (kind == Kind::Item) below = {document_name(*document)};
-    if (kind == Kind::Deployment) below = described_runs_of(*document);
+    below = instances_meant_by(kind, *document);
   }
   std::vector<std::string> about{fmt::format("{}/{}", singular(kind), name)};
   if (!below.empty()) {
@@ -249,10 +238,12 @@ Result<ExitCode> run(const DescribeFlags& flags, Console& console) {
   if (kind == Kind::Event) return invalid_input("events have no more to tell: berth get events");
   const client::Client client = TRY(connect(flags.connection));
   const Style& style = console.out_style;
-  switch (kind) {
-    case Kind::Instance: console.out << TRY(describe_instance(client, flags.name, style)); break;
-    case Kind::Node: console.out << TRY(describe_node(client, flags.name, style)); break;
-    default: console.out << TRY(describe_document(client, kind, flags.name, style));
+  if (kind == Kind::Instance) {
+    console.out << TRY(describe_instance(client, flags.name, style));
+  } else if (kind == Kind::Node) {
+    console.out << TRY(describe_node(client, flags.name, style));
+  } else {
+    console.out << TRY(describe_document(client, kind, flags.name, style));
   }
   return ExitCode::Done;
 }

@@ -9,6 +9,7 @@
 #include <ostream>
 
 #include "cli/connection.h"
+#include "cli/document_views.h"
 #include "cli/flags.h"
 #include "cli/terminal.h"
 #include "cli/verb.h"
@@ -30,9 +31,9 @@ constexpr const char* kGetExamples =
     "  berth get nodes --watch                   as it changes\n"
     "  berth get item web -o yaml                a document, as it can be applied again\n"
     "  berth get instances -o json | jq -r '.instances[] | select(.state==\"Active\") | .node'\n"
-    "\n"
-    "Kinds: instances (inst, i), nodes (no, n), items (it), deployments (deploy, d), nodeconfigs\n"
-    "(nc), envoverrides (eo), subjects (su), events (ev); singular or plural.\n"
+    "\n";
+
+constexpr const char* kGetForms =
     "-o json: {\"instances\": [{item, subject, index, version, type, state, reason, message, "
     "node,\n"
     "runtime, movingTo, unverified, restarts, exitCode, priority, uid, gid, address, names,\n"
@@ -141,21 +142,17 @@ Result<void> find_events(const client::Client& client, const Asked& asked, Found
 }
 
 Result<void> find(const client::Client& client, const Asked& asked, Found& found) {
-  switch (asked.kind) {
-    case Kind::Instance: return find_instances(client, asked, found);
-    case Kind::Node: return find_nodes(client, asked, found);
-    case Kind::Event: return find_events(client, asked, found);
-    default: return find_documents(client, asked, found);
-  }
+  if (asked.kind == Kind::Instance) return find_instances(client, asked, found);
+  if (asked.kind == Kind::Node) return find_nodes(client, asked, found);
+  if (asked.kind == Kind::Event) return find_events(client, asked, found);
+  return find_documents(client, asked, found);
 }
 
 Table table_of(const Found& found, Kind kind, Detail detail) {
-  switch (kind) {
-    case Kind::Instance: return instances_table(found.instances, detail);
-    case Kind::Node: return nodes_table(found.nodes, detail);
-    case Kind::Event: return events_table(found.events);
-    default: return documents_table(kind, found.documents, detail);
-  }
+  if (kind == Kind::Instance) return instances_table(found.instances, detail);
+  if (kind == Kind::Node) return nodes_table(found.nodes, detail);
+  if (kind == Kind::Event) return events_table(found.events);
+  return documents_table(kind, found.documents);
 }
 
 Json list_of(const Found& found) {
@@ -266,26 +263,34 @@ Result<ExitCode> watch_objects(const client::Client& client, const Asked& asked,
     return true;
   };
   TRY(watch(client, mirror,
-            {.events = asked.kind == Kind::Event, .on_event = on_event, .tick = on_tick}));
+            {.kinds = std::string(plural(asked.kind)), .on_event = on_event, .tick = on_tick}));
   return ExitCode::Done;
 }
 
-// Documents change seldom: they are asked for now and then, and shown when they are others.
+// All of them again, whenever one has changed.
 Result<ExitCode> watch_documents(const client::Client& client, const Asked& asked,
                                  Console& console) {
-  std::uint64_t shown = 0;
-  bool first = true;
-  while (true) {
+  Mirror mirror;
+  bool stale = false;
+  Result<void> shown;
+  const auto show = [&]() -> Result<void> {
     Found found;
     TRY(find(client, asked, found));
-    if (first || found.revision != shown) {
-      console.out << render(found, asked, console.out_style) << std::flush;
-      if (!console.out) return ExitCode::OtherError;
-    }
-    first = false;
-    shown = found.revision;
-    sleep_for(1s, {});
-  }
+    console.out << render(found, asked, console.out_style) << std::flush;
+    return {};
+  };
+  const auto on_event = [&](const v1::WatchEvent&) {
+    stale = true;
+    return true;
+  };
+  const auto on_tick = [&] {
+    if (mirror.synced && std::exchange(stale, false)) shown = show();
+    return shown && console.out;
+  };
+  TRY(watch(client, mirror,
+            {.kinds = std::string(plural(asked.kind)), .on_event = on_event, .tick = on_tick}));
+  TRY(std::move(shown));
+  return ExitCode::OtherError;
 }
 
 Result<ExitCode> run(const GetFlags& flags, Console& console) {
@@ -326,7 +331,7 @@ Command declare_get(CLI::App& verb) {
                 "Also instances that are only kept for the day they are asked for again")
       ->envname("BERTH_ALL");
   declare_connection_flags(verb, flags->connection);
-  verb.footer(kGetExamples);
+  verb.footer(kGetExamples + kinds_help() + kGetForms);
   return [flags](Console& console) { return run(*flags, console); };
 }
 

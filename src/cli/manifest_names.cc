@@ -31,7 +31,9 @@ std::string text_of(const Tree* tree) {
 DocumentName document_name_of(const Tree& document) {
   DocumentName name{text_of(member(&document, "kind")),
                     text_of(member(member(&document, "metadata"), "name"))};
-  if (name.kind == "Item") name.name += "@" + text_of(member(member(&document, "spec"), "version"));
+  if (has_versions(name.kind)) {
+    name.name += "@" + text_of(member(member(&document, "spec"), "version"));
+  }
   return name;
 }
 

@@ -11,7 +11,7 @@ namespace berth::cli {
 
 struct DocumentName {
   std::string kind;  // "Item"
-  std::string name;  // of an Item "name@version"
+  std::string name;  // of what has versions "name@version"
 
   friend auto operator<=>(const DocumentName&, const DocumentName&) = default;
 };

@@ -1,10 +1,8 @@
 #include "cli/objects.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
-#include <array>
 
 #include "base/suggest.h"
 #include "cli/table.h"
@@ -15,34 +13,6 @@ namespace berth::cli {
 namespace {
 
 using google::protobuf::Struct;
-
-struct KindWords {
-  Kind kind;
-  std::string_view singular;
-  std::string_view plural;
-  std::string_view document;
-  std::array<std::string_view, 3> others;
-};
-
-constexpr std::array kKinds{
-    KindWords{Kind::Instance, "instance", "instances", "", {"inst", "i"}},
-    KindWords{Kind::Node, "node", "nodes", "", {"no", "n"}},
-    KindWords{Kind::Item, "item", "items", "Item", {"it"}},
-    KindWords{Kind::Deployment, "deployment", "deployments", "Deployment", {"deploy", "dep", "d"}},
-    KindWords{Kind::NodeConfig, "nodeconfig", "nodeconfigs", "NodeConfig", {"nc"}},
-    KindWords{Kind::Event, "event", "events", "", {"ev"}},
-    KindWords{Kind::EnvOverride, "envoverride", "envoverrides", "EnvOverride", {"override", "eo"}},
-    KindWords{Kind::Subject, "subject", "subjects", "Subject", {"su"}},
-};
-
-const KindWords& words_of(Kind kind) { return *std::ranges::find(kKinds, kind, &KindWords::kind); }
-
-bool is_called(const KindWords& words, std::string_view word) {
-  return same_word(word, words.singular) || same_word(word, words.plural) ||
-         std::ranges::any_of(words.others, [&](std::string_view other) {
-           return !other.empty() && same_word(word, other);
-         });
-}
 
 std::string member(const Struct& document, const char* object, const char* name) {
   const auto outer = document.fields().find(object);
@@ -70,34 +40,6 @@ void keep_only(List& list, const Keep& keep) {
 }
 
 }  // namespace
-
-bool same_word(std::string_view a, std::string_view b) {
-  const auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; };
-  return std::ranges::equal(a, b, {}, lower, lower);
-}
-
-Result<Kind> parse_kind(std::string_view word) {
-  for (const KindWords& words : kKinds) {
-    if (is_called(words, word)) return words.kind;
-  }
-  return invalid_input(fmt::format("\"{}\" is none of {}.{}", printable(word),
-                                   fmt::join(kind_words(), ", "),
-                                   did_you_mean(word, kind_words())));
-}
-
-std::string_view singular(Kind kind) { return words_of(kind).singular; }
-std::string_view plural(Kind kind) { return words_of(kind).plural; }
-std::string_view document_kind(Kind kind) { return words_of(kind).document; }
-bool is_document(Kind kind) { return !document_kind(kind).empty(); }
-
-const std::vector<std::string>& kind_words() {
-  static const std::vector<std::string> words = [] {
-    std::vector<std::string> plurals;
-    for (const KindWords& kind : kKinds) plurals.emplace_back(kind.plural);
-    return plurals;
-  }();
-  return words;
-}
 
 Result<v1::Instances> list_instances(const client::Client& client, const InstanceFilter& filter) {
   auto instances = TRY(client::call<v1::Instances>(
@@ -164,9 +106,10 @@ std::string document_version(const Struct& document) { return member(document, "
 
 std::string document_id(const Struct& document) {
   const auto kind = document.fields().find("kind");
-  const bool is_item = kind != document.fields().end() && kind->second.string_value() == "Item";
+  const bool versioned =
+      kind != document.fields().end() && has_versions(kind->second.string_value());
   const std::string name = document_name(document);
-  return is_item ? name + "@" + document_version(document) : name;
+  return versioned ? name + "@" + document_version(document) : name;
 }
 
 Result<std::vector<const Struct*>> pick_documents(const v1::Documents& all, Kind kind,

@@ -7,21 +7,12 @@
 #include <vector>
 
 #include "base/result.h"
+#include "cli/kinds.h"
 #include "client/client.h"
 #include "model/ids.h"
 
-// The things of a cluster, as the command line names them and as the control plane lists them.
+// The things of a cluster, as the control plane lists them and as they are named.
 namespace berth::cli {
-
-enum class Kind { Instance, Node, Item, Deployment, NodeConfig, Event, EnvOverride, Subject };
-
-// "instances", "instance", "inst", "nodes", "no", ...; the error lists them and suggests one.
-Result<Kind> parse_kind(std::string_view word);
-std::string_view singular(Kind kind);          // "instance"
-std::string_view plural(Kind kind);            // "instances": also the name of the route
-std::string_view document_kind(Kind kind);     // "Item", "Deployment", "NodeConfig", ...
-const std::vector<std::string>& kind_words();  // the plurals, for completion
-bool is_document(Kind kind);
 
 struct InstanceFilter {
   std::string item;
@@ -48,11 +39,11 @@ std::string name_of(const v1::Instance& instance);  // "item/subject/index"
 Result<const v1::Instance*> pick_instance(const v1::Instances& all, std::string_view name);
 Result<const v1::Node*> pick_node(const v1::Nodes& all, std::string_view name);
 
-// metadata.name, and of an Item also its version: "web", "web@1.0.0".
+// metadata.name, and of what has versions also that: "web", "web@1.0.0".
 std::string document_name(const google::protobuf::Struct& document);
 std::string document_id(const google::protobuf::Struct& document);
 std::string document_version(const google::protobuf::Struct& document);
-// Every document of that name, of an Item all versions or the one in "name@version".
+// Every document of that name: all versions, or the one in "name@version".
 Result<std::vector<const google::protobuf::Struct*>> pick_documents(const v1::Documents& all,
                                                                     Kind kind,
                                                                     std::string_view name);
@@ -63,7 +54,5 @@ std::string instance_path(const model::InstanceKey& key);
 // The control plane was there a moment ago: that something is unavailable now is the far node's,
 // and no reason to end as if the control plane could not be reached.
 Error not_about_us(Error error);
-
-bool same_word(std::string_view a, std::string_view b);  // whatever the case
 
 }  // namespace berth::cli

@@ -6,7 +6,6 @@
 #include <tuple>
 
 #include "cli/figures.h"
-#include "cli/impact.h"
 #include "cli/plan_table.h"
 #include "cli/table.h"
 #include "placement/asked.h"
@@ -40,10 +39,10 @@ std::vector<PlacementGroup> one_each(const std::vector<Placement>& placements) {
 std::vector<PlacementGroup> grouped(const std::vector<Placement>& placements,
                                     const PlanView& view) {
   std::vector<PlacementGroup> groups;
-  const auto is_crowded_out = [&](const Placement* p) { return view.crowded_out.contains(p->key); };
   const auto less = [&](const Placement* a, const Placement* b) {
-    const bool crowded = is_crowded_out(a);
-    return crowded == is_crowded_out(b) ? alike(*a) < alike(*b) : crowded;
+    const auto downtime = downtime_of(*a, view);
+    const auto other = downtime_of(*b, view);
+    return downtime == other ? alike(*a) < alike(*b) : downtime < other;
   };
   std::map<const Placement*, std::size_t, decltype(less)> known(less);
   for (const Placement& placement : placements) {
@@ -86,14 +85,14 @@ std::string image_text(const model::Item* item, std::uint32_t image) {
 }
 
 // What the placement reserves of cpu and ram on its node.
-placement::Amounts reserved_by(const Placement& placement, const Directory& directory) {
+placement::Amounts reserved_by(const Placement& placement, const placement::Directory& directory) {
   const model::Item* item = directory.item(placement.key.item, placement.version);
   const placement::NodeView* node = directory.node(placement.place.node);
   if (item == nullptr || node == nullptr) return {};
   return placement::asked_of(*item, node->info->capacity, node->settings);
 }
 
-std::vector<Cell> wide_cells(const Placement& placement, const Directory& directory) {
+std::vector<Cell> wide_cells(const Placement& placement, const placement::Directory& directory) {
   const model::Item* item = directory.item(placement.key.item, placement.version);
   const model::RunRequest* run = directory.run_request(placement.key);
   const placement::Amounts asked = reserved_by(placement, directory);
@@ -110,10 +109,20 @@ std::string note_on(const Placement& placement) {
   return placement.leaves_storage ? "storage stays behind" : "";
 }
 
+std::string downtime_text(std::optional<placement::Downtime> downtime) {
+  if (!downtime) return "";
+  switch (*downtime) {
+    case placement::Downtime::None: return "none";
+    case placement::Downtime::StopsFirst: return "stops first";
+    case placement::Downtime::Restarts: return "restarts";
+    case placement::Downtime::DownNow: return "is down now";
+  }
+  return "";
+}
+
 std::vector<Cell> row_of(const PlacementGroup& group, const PlanView& view) {
   const Placement& placement = *group.first;
-  const Downtime downtime = downtime_of(placement, view);
-  const bool interrupts = downtime == Downtime::StopsFirst || downtime == Downtime::Restarts;
+  const auto downtime = downtime_of(placement, view);
   std::vector<Cell> row{
       {std::string(model::to_string(placement.action)), tone_of(placement.action)},
       {fmt::format("{}/{}/{}", placement.key.item.value(), placement.key.subject.value(),
@@ -122,7 +131,7 @@ std::vector<Cell> row_of(const PlacementGroup& group, const PlanView& view) {
       {placement.version},
       {model::to_string(placement.place)},
       {placement.from ? model::to_string(*placement.from) : ""},
-      {downtime_text(placement, downtime), interrupts ? Tone::Warning : Tone::Plain},
+      {downtime_text(downtime), interrupts(downtime) ? Tone::Warning : Tone::Plain},
       {note_on(placement), Tone::Warning}};
   if (view.detail == Detail::Wide)
     std::ranges::move(wide_cells(placement, view.directory), std::back_inserter(row));

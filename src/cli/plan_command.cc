@@ -11,7 +11,7 @@
 #include "cli/planning.h"
 #include "cli/verb.h"
 #include "codec/plan_json.h"
-#include "placement/door.h"
+#include "placement/downtime.h"
 
 // `berth plan`: what would happen, before anything does.
 namespace berth::cli {
@@ -79,14 +79,15 @@ struct Planned {
 std::string render(const Planned& planned, const Style& style) {
   const auto& [plan, snapshot, flags, revision] = planned;
   const std::string& output = flags.output;
-  if (output == "json") return codec::plan_to_json(plan, revision);
-  if (output == "yaml") return codec::plan_to_yaml(plan, revision);
   if (output == "name") return names_in(plan);
+  auto downtimes = placement::downtimes_of(snapshot, plan);
+  if (output == "json") return codec::plan_to_json(plan, revision, downtimes);
+  if (output == "yaml") return codec::plan_to_yaml(plan, revision, downtimes);
   return plan_table({.plan = plan,
-                     .directory = Directory(snapshot),
+                     .directory = placement::Directory(snapshot),
                      .detail = output == "wide" ? Detail::Wide : Detail::Short,
                      .style = style,
-                     .crowded_out = placement::crowded_out(snapshot, plan)}) +
+                     .downtimes = std::move(downtimes)}) +
          (flags.planning.files.empty() ? "" : how_to_apply(plan, revision));
 }
 

@@ -7,7 +7,6 @@
 #include <array>
 
 #include "cli/figures.h"
-#include "cli/impact.h"
 
 namespace berth::cli {
 namespace {
@@ -23,8 +22,7 @@ std::uint64_t restarts_of(const PlanView& view, Action action) {
   return static_cast<std::uint64_t>(
       std::ranges::count_if(view.plan.placements, [&](const placement::Placement& placement) {
         if (placement.action != action) return false;
-        const Downtime downtime = downtime_of(placement, view);
-        return downtime == Downtime::StopsFirst || downtime == Downtime::Restarts;
+        return interrupts(downtime_of(placement, view));
       }));
 }
 
@@ -34,6 +32,16 @@ Tone tone_of(const placement::Plan& plan) {
 }
 
 }  // namespace
+
+std::optional<placement::Downtime> downtime_of(const placement::Placement& placement,
+                                               const PlanView& view) {
+  const auto found = view.downtimes.find(placement.key);
+  return found == view.downtimes.end() ? std::nullopt : std::optional(found->second);
+}
+
+bool interrupts(std::optional<placement::Downtime> downtime) {
+  return downtime == placement::Downtime::StopsFirst || downtime == placement::Downtime::Restarts;
+}
 
 std::string summary_line(const PlanView& view) {
   std::vector<std::string> parts;

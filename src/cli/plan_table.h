@@ -1,12 +1,13 @@
 #pragma once
 
 #include <cstdint>
-#include <set>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "cli/console.h"
-#include "cli/directory.h"
+#include "placement/directory.h"
+#include "placement/downtime.h"
 #include "placement/plan.h"
 
 // A plan for people: what happens, what stops, what is refused and why, what relieves overloaded
@@ -19,13 +20,18 @@ enum class Detail { Short, Wide };
 
 struct PlanView {
   const placement::Plan& plan;
-  const Directory& directory;
+  const placement::Directory& directory;
   Detail detail;
   Style style;
-  std::set<model::InstanceKey> crowded_out = {};  // see placement/door.h
+  placement::Downtimes downtimes = {};
 };
 
 std::string plan_table(const PlanView& view);
+
+// nullopt: it neither moves nor changes.
+std::optional<placement::Downtime> downtime_of(const placement::Placement& placement,
+                                               const PlanView& view);
+bool interrupts(std::optional<placement::Downtime> downtime);
 
 // The sections of the table, each empty if it has nothing to say.
 std::string placements_section(const PlanView& view);

@@ -61,8 +61,8 @@ class PlanTable : public ::testing::Test {
   }
 
   std::string render(Detail detail = Detail::Short) const {
-    const Directory directory(snapshot_);
-    return plan_table({plan_, directory, detail, {}});
+    const placement::Directory directory(snapshot_);
+    return plan_table({plan_, directory, detail, {}, placement::downtimes_of(snapshot_, plan_)});
   }
 
   model::Item item_;

@@ -65,11 +65,11 @@ model::Manifest applied_by(const std::set<DocumentName>& in_files,
                            const model::Manifest& documents) {
   model::Manifest applied;
   for (const model::Document& document : documents) {
-    const auto* item = std::get_if<model::Item>(&document);
-    const auto* deployment = std::get_if<model::Deployment>(&document);
+    const bool can_ask = std::holds_alternative<model::Item>(document) ||
+                         std::holds_alternative<model::Deployment>(document);
     const bool is_in_files =
-        (item != nullptr && in_files.contains({"Item", to_string(model::key_of(*item))})) ||
-        (deployment != nullptr && in_files.contains({"Deployment", deployment->name}));
+        can_ask &&
+        in_files.contains({std::string(model::kind_of(document).name), model::id_of(document)});
     if (is_in_files) applied.push_back(document);
   }
   return applied;

@@ -15,8 +15,6 @@
 namespace berth::cli {
 namespace {
 
-using google::protobuf::Struct;
-
 std::string major_of(v1::InstanceState state) {
   switch (state) {
     case v1::ACTIVATING: return "Activating";
@@ -56,138 +54,6 @@ std::string share(std::int64_t part, std::int64_t whole) {
 }
 
 std::string utc_time(std::int64_t time_ms) { return iso_date(std::chrono::milliseconds(time_ms)); }
-
-const google::protobuf::Value* member_of(const Struct& object, const std::string& name) {
-  const auto found = object.fields().find(name);
-  return found == object.fields().end() ? nullptr : &found->second;
-}
-
-Struct spec_of(const Struct& document) {
-  const auto* spec = member_of(document, "spec");
-  return spec == nullptr ? Struct() : spec->struct_value();
-}
-
-std::string text_of(const Struct& object, const std::string& name) {
-  const auto* value = member_of(object, name);
-  if (value == nullptr) return "";
-  if (value->has_number_value()) return fmt::format("{}", value->number_value());
-  return value->string_value();
-}
-
-std::string list_of(const Struct& object, const std::string& name) {
-  std::vector<std::string> words;
-  if (const auto* value = member_of(object, name)) {
-    for (const auto& entry : value->list_value().values()) words.push_back(entry.string_value());
-  }
-  return fmt::format("{}", fmt::join(words, ","));
-}
-
-std::string runs_cell_of(const Struct& spec) {
-  std::vector<std::string> runs;
-  const auto* list = member_of(spec, "run");
-  if (list == nullptr) return "";
-  for (const auto& entry : list->list_value().values()) {
-    const std::string count = text_of(entry.struct_value(), "instances");
-    const std::string times = count.empty() || count == "1" ? "" : " x" + count;
-    runs.push_back(text_of(entry.struct_value(), "item") + times);
-  }
-  return fmt::format("{}", fmt::join(runs, ", "));
-}
-
-std::string match_of(const Struct& spec) {
-  const auto* match = member_of(spec, "match");
-  if (match == nullptr) return "every node";
-  const std::string node = text_of(match->struct_value(), "node");
-  return node.empty() ? "type " + text_of(match->struct_value(), "type") : "node " + node;
-}
-
-std::string image_kinds_of(const Struct& spec) {
-  const auto* images = member_of(spec, "images");
-  return images == nullptr ? "" : std::to_string(images->list_value().values_size());
-}
-
-std::string or_default(std::string text, const char* otherwise) {
-  return text.empty() ? otherwise : text;
-}
-
-Table items_table(const std::vector<const Struct*>& documents) {
-  Table table({{"ITEM"}, {"VERSION"}, {"TYPE"}, {"IMAGES", Align::Right}});
-  for (const Struct* document : documents) {
-    const Struct spec = spec_of(*document);
-    table.add({{document_name(*document)},
-               {document_version(*document)},
-               {or_default(text_of(spec, "type"), "service")},
-               {image_kinds_of(spec)}});
-  }
-  return table;
-}
-
-Table deployments_table(const std::vector<const Struct*>& documents) {
-  Table table({{"DEPLOYMENT"}, {"RUNS"}});
-  for (const Struct* document : documents) {
-    table.add({{document_name(*document)}, {runs_cell_of(spec_of(*document))}});
-  }
-  return table;
-}
-
-Table configs_table(const std::vector<const Struct*>& documents) {
-  Table table({{"NODECONFIG"}, {"FOR"}, {"PRIORITY", Align::Right}, {"LABELS"}});
-  for (const Struct* document : documents) {
-    const Struct spec = spec_of(*document);
-    table.add({{document_name(*document)},
-               {match_of(spec)},
-               {or_default(text_of(spec, "priority"), "0")},
-               {list_of(spec, "labels")}});
-  }
-  return table;
-}
-
-std::string or_any(std::string text) { return text.empty() ? "*" : text; }
-
-std::vector<Struct> objects_of(const Struct& object, const std::string& name) {
-  std::vector<Struct> objects;
-  if (const auto* value = member_of(object, name)) {
-    for (const auto& entry : value->list_value().values()) objects.push_back(entry.struct_value());
-  }
-  return objects;
-}
-
-// "LEVEL=debug for 59m"
-std::string variable_text(const Struct& variable) {
-  const std::string expires = text_of(variable, "expires");
-  return fmt::format("{}={}{}{}", text_of(variable, "name"), text_of(variable, "value"),
-                     expires.empty() ? "" : " for ", expires);
-}
-
-// One line per entry.
-Table overrides_table(const std::vector<const Struct*>& documents) {
-  Table table({{"ENVOVERRIDE"}, {"FOR"}, {"VARIABLES"}});
-  for (const Struct* document : documents) {
-    for (const Struct& entry : objects_of(spec_of(*document), "entries")) {
-      std::vector<std::string> variables;
-      for (const Struct& variable : objects_of(entry, "variables")) {
-        variables.push_back(variable_text(variable));
-      }
-      table.add({{document_name(*document)},
-                 {fmt::format("{}/{}/{}", or_any(text_of(entry, "item")),
-                              or_any(text_of(entry, "subject")), or_any(text_of(entry, "index")))},
-                 {fmt::format("{}", fmt::join(variables, ", "))}});
-    }
-  }
-  return table;
-}
-
-Table subjects_table(const std::vector<const Struct*>& documents) {
-  Table table({{"SUBJECT"}, {"PRESENT"}});
-  for (const Struct* document : documents) {
-    const Struct spec = spec_of(*document);
-    const auto* said = member_of(spec, "present");
-    const bool present = said == nullptr || said->bool_value();
-    table.add({{document_name(*document)},
-               {present ? "yes" : "no", present ? Tone::Good : Tone::Warning}});
-  }
-  return table;
-}
 
 std::string runtimes_of(const v1::Node& node) {
   std::vector<std::string> texts;
@@ -416,14 +282,6 @@ Table events_table(const std::vector<v1::Event>& events) {
                {event.text()}});
   }
   return table;
-}
-
-Table documents_table(Kind kind, const std::vector<const Struct*>& documents, Detail) {
-  if (kind == Kind::Item) return items_table(documents);
-  if (kind == Kind::Deployment) return deployments_table(documents);
-  if (kind == Kind::EnvOverride) return overrides_table(documents);
-  if (kind == Kind::Subject) return subjects_table(documents);
-  return configs_table(documents);
 }
 
 Json json_of(const v1::Instance& instance) {

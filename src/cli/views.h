@@ -48,8 +48,6 @@ std::string event_line(const v1::Event& event, const Style& style);
 Table instances_table(const std::vector<v1::Instance>& instances, Detail detail);
 Table nodes_table(const std::vector<v1::Node>& nodes, Detail detail);
 Table events_table(const std::vector<v1::Event>& events);
-Table documents_table(Kind kind, const std::vector<const google::protobuf::Struct*>& documents,
-                      Detail detail);
 
 Json json_of(const v1::Instance& instance);
 Json json_of(const v1::Node& node);

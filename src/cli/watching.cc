@@ -31,9 +31,7 @@ bool sleep_for(Duration duration, const client::Tick& tick) {
 }
 
 Result<void> watch(const client::Client& client, Mirror& mirror, const Watch& watch) {
-  const client::Request request{
-      .path = client::with_query("/v1/watch",
-                                 {{"about", watch.about}, {"events", watch.events ? "true" : ""}})};
+  std::uint64_t seen = 0;  // the last revision
   bool was_there = false;
   bool enough = false;
   const client::Tick tick = [&] {
@@ -41,15 +39,27 @@ Result<void> watch(const client::Client& client, Mirror& mirror, const Watch& wa
     return !enough;
   };
   while (true) {
-    mirror = {};
+    if (seen == 0) mirror = {};
+    const client::Request request{
+        .path =
+            client::with_query("/v1/watch", {{"about", watch.about},
+                                             {"events", watch.events ? "true" : ""},
+                                             {"kinds", watch.kinds},
+                                             {"after", seen == 0 ? "" : std::to_string(seen)}})};
     const auto take = [&](const v1::WatchEvent& event) {
       was_there = true;
+      if (event.has_revision()) seen = event.revision();
       mirror.take(event);
       enough = enough || !watch.on_event(event);
       return !enough;
     };
     const Result<void> ended = client::stream<v1::WatchEvent>(client, request, take, tick);
     if (enough) return {};
+    const bool is_too_old = seen != 0 && !ended && ended.error().code == Code::Conflict;
+    if (is_too_old) {
+      seen = 0;
+      continue;
+    }
     const bool may_come_back = ended || ended.error().code == Code::Unavailable;
     if (!may_come_back || (!ended && !was_there)) return ended;
     if (!sleep_for(1s, tick)) return {};

@@ -118,47 +118,10 @@ inline model::RestingInstance initial() {
   return {.key = {.item = {}, .subject = model::RunRequest{}.subject, .index = 0}};
 }
 
-// The documents of manifests: their kind, and what is their metadata.name.
-template <class T>
-struct DocumentTraits;
-template <>
-struct DocumentTraits<model::Item> {
-  static constexpr std::string_view kKind = "Item";
-  static auto& name(auto& item) { return item.id; }
-};
-template <>
-struct DocumentTraits<model::Deployment> {
-  static constexpr std::string_view kKind = "Deployment";
-  static auto& name(auto& deployment) { return deployment.name; }
-};
-template <>
-struct DocumentTraits<model::NodeConfig> {
-  static constexpr std::string_view kKind = "NodeConfig";
-  static auto& name(auto& config) { return config.name; }
-};
-template <>
-struct DocumentTraits<model::Node> {
-  static constexpr std::string_view kKind = "Node";
-  static auto& name(auto& node) { return node.id; }
-};
-template <>
-struct DocumentTraits<model::EnvOverride> {
-  static constexpr std::string_view kKind = "EnvOverride";
-  static auto& name(auto& override) { return override.name; }
-};
-template <>
-struct DocumentTraits<model::Subject> {
-  static constexpr std::string_view kKind = "Subject";
-  static auto& name(auto& subject) { return subject.id; }
-};
+using model::DocumentValue;
 
 template <class T>
-using TraitsOf = DocumentTraits<std::remove_const_t<T>>;
-
-template <class T>
-concept DocumentValue = requires {
-  TraitsOf<T>::kKind;
-};
+using TraitsOf = model::DocumentTraits<std::remove_const_t<T>>;
 
 inline constexpr std::string_view kApiVersion = "berth/v1";
 
@@ -166,7 +129,7 @@ inline constexpr std::string_view kApiVersion = "berth/v1";
 template <class V, DocumentValue D>
 void describe_document(V& v, D& document) {
   v.constant("apiVersion", kApiVersion, "the form of this document");
-  v.constant("kind", TraitsOf<D>::kKind, "what this document describes");
+  v.constant("kind", TraitsOf<D>::kKind.name, "what this document describes");
   v.group(Presence::Required, "metadata", "what the document is called", [&](auto& metadata) {
     // Accepted for the tools that set them; nothing depends on them yet.
     std::string space;

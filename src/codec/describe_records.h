@@ -36,7 +36,7 @@ void describe(V& v, T& leaving) {
 template <class V, Is<model::InstanceRecord> T>
 void describe(V& v, T& record) {
   auto& [key, type, version, priority, phase, place, home, image, leaving, own_runtime,
-         preinstalled, uid, gid, address, kept_for, data_on, paused] = record;
+         preinstalled, uid, gid, address, kept_for, data_on, paused, first_command] = record;
   v.required("key", key);
   v.field("type", type);
   v.required("version", version);
@@ -54,6 +54,7 @@ void describe(V& v, T& record) {
   v.field("keptFor", kept_for);
   v.field("dataOn", data_on);
   v.field("paused", paused);
+  v.field("firstCommand", first_command);
 }
 
 template <class V, Is<model::NodeAnswer> T>

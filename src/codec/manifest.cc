@@ -20,12 +20,6 @@
 namespace berth::codec {
 namespace {
 
-constexpr std::array kKinds{
-    DocumentTraits<model::Item>::kKind,        DocumentTraits<model::Deployment>::kKind,
-    DocumentTraits<model::NodeConfig>::kKind,  DocumentTraits<model::Node>::kKind,
-    DocumentTraits<model::EnvOverride>::kKind, DocumentTraits<model::Subject>::kKind};
-constexpr std::array<std::string_view, 3> kKindsToCome{"Namespace", "Application", "Workflow"};
-
 // Where a document of the manifest came from.
 struct Source {
   std::size_t file = 0;
@@ -36,57 +30,42 @@ struct Source {
 // nothing that contradicts other documents.
 struct Harmless {
   void operator()(model::Item& item) const { item.type = model::ItemType::Component; }
-  void operator()(model::Deployment&) const {}
   void operator()(model::NodeConfig& config) const {
     model::NodeConfig only_named;
     only_named.name = config.name;
     config = only_named;
   }
   void operator()(model::Node& node) const { node.info.partitions = {}; }
-  void operator()(model::EnvOverride&) const {}
-  void operator()(model::Subject&) const {}
+  template <DocumentValue D>
+  void operator()(D&) const {}
 };
 
-struct HasIdentity {
-  bool operator()(const model::Item& item) const {
-    return !item.id.empty() && !item.version.empty();
+template <DocumentValue D>
+bool has_identity(const D& document) {
+  if constexpr (TraitsOf<D>::kKind.has_versions) {
+    if (TraitsOf<D>::version(document).empty()) return false;
   }
-  template <class D>
-  bool operator()(const D& document) const {
-    return !DocumentTraits<D>::name(document).empty();
-  }
-};
-
-// What makes a document the same one as another.
-using DocumentId = std::tuple<std::size_t, std::string, std::string>;
-
-const std::string& text_of(const std::string& name) { return name; }
-template <class Tag>
-const std::string& text_of(const Id<Tag>& id) {
-  return id.value();
+  return !model::name_of(document).empty();
 }
 
-DocumentId id_of(const model::Document& document) {
-  const std::string& name = std::visit(
-      [](const auto& value) -> const std::string& {
-        return text_of(DocumentTraits<std::decay_t<decltype(value)>>::name(value));
-      },
-      document);
-  const auto* item = std::get_if<model::Item>(&document);
-  return {document.index(), name, item == nullptr ? "" : item->version};
+// What makes a document the same one as another.
+using DocumentId = std::pair<std::size_t, std::string>;
+
+DocumentId identity_of(const model::Document& document) {
+  return {document.index(), model::id_of(document)};
 }
 
 std::string title_of(const model::Document& document) {
-  return fmt::format("{} \"{}\"", kKinds[document.index()], std::get<1>(id_of(document)));
+  return fmt::format("{} \"{}\"", model::kind_of(document).name, model::name_of(document));
 }
 
 // What the checks need of the stored documents that the new ones do not replace.
 model::Manifest outline_of_others(const model::Manifest& stored, const model::Manifest& replacing) {
   std::set<DocumentId> replaced;
-  for (const model::Document& document : replacing) replaced.insert(id_of(document));
+  for (const model::Document& document : replacing) replaced.insert(identity_of(document));
   model::Manifest others;
   for (const model::Document& document : stored) {
-    if (replaced.contains(id_of(document))) continue;
+    if (replaced.contains(identity_of(document))) continue;
     if (const auto* item = std::get_if<model::Item>(&document)) {
       model::Item named;
       named.id = item->id;
@@ -120,6 +99,16 @@ std::size_t culprit_for(const model::Document& broken, const model::Finding& fin
   return 0;
 }
 
+std::string why_no_kind(const std::string& word) {
+  if (std::ranges::find(model::kKindsToCome, word) != model::kKindsToCome.end()) {
+    return fmt::format("kind {} is not supported yet by this version", word);
+  }
+  std::vector<std::string_view> names;
+  for (const model::DocumentKind& kind : model::document_kinds()) names.push_back(kind.name);
+  return fmt::format("{} is no kind of document ({}).{}", in_quotes(word), fmt::join(names, ", "),
+                     did_you_mean(word, names));
+}
+
 // Reads all files into one manifest.
 class ManifestReader {
  public:
@@ -139,8 +128,8 @@ class ManifestReader {
 
   void add_finding(std::size_t document, std::string path, std::string what);
 
-  // The kind, if there is one that can be read.
-  std::optional<std::string_view> kind_of(const Tree& tree);
+  // Nullptr: there is none that can be read, and that is said.
+  const model::DocumentKind* kind_of(const Tree& tree);
   void lose(Position at, std::string path, std::string what);
 
   Notes notes_;
@@ -164,21 +153,11 @@ void ManifestReader::read(std::size_t index, const SourceFile& file) {
 }
 
 void ManifestReader::read_document(std::size_t file, Tree tree) {
-  const auto kind = kind_of(tree);
-  if (!kind) return;
-  if (*kind == DocumentTraits<model::Item>::kKind) {
-    read_as<model::Item>(file, std::move(tree));
-  } else if (*kind == DocumentTraits<model::Deployment>::kKind) {
-    read_as<model::Deployment>(file, std::move(tree));
-  } else if (*kind == DocumentTraits<model::NodeConfig>::kKind) {
-    read_as<model::NodeConfig>(file, std::move(tree));
-  } else if (*kind == DocumentTraits<model::EnvOverride>::kKind) {
-    read_as<model::EnvOverride>(file, std::move(tree));
-  } else if (*kind == DocumentTraits<model::Subject>::kKind) {
-    read_as<model::Subject>(file, std::move(tree));
-  } else {
-    read_as<model::Node>(file, std::move(tree));
-  }
+  const model::DocumentKind* kind = kind_of(tree);
+  if (kind == nullptr) return;
+  model::for_each_kind([&]<class D>(std::type_identity<D>) {
+    if (TraitsOf<D>::kKind.name == kind->name) read_as<D>(file, std::move(tree));
+  });
 }
 
 template <DocumentValue D>
@@ -187,36 +166,29 @@ void ManifestReader::read_as(std::size_t file, Tree tree) {
   D document;
   Reader(Form::Manifest, notes_).read_document(tree, document);
   if (notes_.error_count() > errors_before) {
-    lost_some_ = lost_some_ || !HasIdentity{}(document);
+    lost_some_ = lost_some_ || !has_identity(document);
     Harmless{}(document);
   }
   documents_.emplace_back(std::move(document));
   sources_.push_back({file, std::move(tree)});
 }
 
-std::optional<std::string_view> ManifestReader::kind_of(const Tree& tree) {
+const model::DocumentKind* ManifestReader::kind_of(const Tree& tree) {
   if (tree.kind != Tree::Kind::Map) {
     lose(tree.at, "",
          fmt::format("expected a document (apiVersion, kind, metadata, spec), got {}",
                      what_is(tree)));
-    return std::nullopt;
+    return nullptr;
   }
   const auto key = std::ranges::find(tree.keys, "kind", &Tree::Key::text);
   if (key == tree.keys.end()) {
     lose(tree.at, "kind", "is missing");
-    return std::nullopt;
+    return nullptr;
   }
   const Tree& kind = tree.children[static_cast<std::size_t>(key - tree.keys.begin())];
-  const auto known = std::ranges::find(kKinds, kind.text);
-  if (known != kKinds.end()) return *known;
-  if (std::ranges::find(kKindsToCome, kind.text) != kKindsToCome.end()) {
-    lose(kind.at, "kind", fmt::format("kind {} is not supported yet by this version", kind.text));
-  } else {
-    lose(kind.at, "kind",
-         fmt::format("{} is no kind of document ({}).{}", in_quotes(kind.text),
-                     fmt::join(kKinds, ", "), did_you_mean(kind.text, kKinds)));
-  }
-  return std::nullopt;
+  const auto* known = model::find_document_kind(kind.text);
+  if (known == nullptr) lose(kind.at, "kind", why_no_kind(kind.text));
+  return known;
 }
 
 void ManifestReader::lose(Position at, std::string path, std::string what) {

@@ -35,6 +35,19 @@ Json json_of(const placement::Placement& placement) {
   return json;
 }
 
+std::vector<Json> placements_in(const placement::Plan& plan,
+                                const placement::Downtimes& downtimes) {
+  std::vector<Json> list;
+  for (const placement::Placement& placement : plan.placements) {
+    list.push_back(json_of(placement));
+    const auto downtime = downtimes.find(placement.key);
+    if (downtime != downtimes.end()) list.back()["downtime"] = to_string(downtime->second);
+  }
+  return list;
+}
+
+const Json& json_of(const Json& json) { return json; }
+
 Json json_of(const placement::NodeVerdict& verdict) {
   Json json{{"node", verdict.node.value()}};
   if (verdict.reason) json["reason"] = model::to_string(*verdict.reason);
@@ -237,9 +250,10 @@ std::string avoided_to_json(const placement::Held& held) {
   return list.dump();
 }
 
-std::string plan_to_json(const placement::Plan& plan, std::uint64_t revision) {
+std::string plan_to_json(const placement::Plan& plan, std::uint64_t revision,
+                         const placement::Downtimes& downtimes) {
   std::string out = "{\"revision\": " + std::to_string(revision);
-  append_list(out, "placements", plan.placements);
+  append_list(out, "placements", placements_in(plan, downtimes));
   append_list(out, "refused", plan.refused);
   append_list(out, "stops", plan.stops);
   append_list(out, "nodes", plan.nodes);
@@ -248,9 +262,10 @@ std::string plan_to_json(const placement::Plan& plan, std::uint64_t revision) {
   return out;
 }
 
-std::string plan_to_yaml(const placement::Plan& plan, std::uint64_t revision) {
+std::string plan_to_yaml(const placement::Plan& plan, std::uint64_t revision,
+                         const placement::Downtimes& downtimes) {
   Json json{{"revision", revision},
-            {"placements", list_of(plan.placements)},
+            {"placements", list_of(placements_in(plan, downtimes))},
             {"refused", list_of(plan.refused)},
             {"stops", list_of(plan.stops)},
             {"nodes", list_of(plan.nodes)}};

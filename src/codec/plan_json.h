@@ -4,6 +4,7 @@
 #include <string>
 
 #include "model/decision.h"
+#include "placement/downtime.h"
 #include "placement/held.h"
 #include "placement/plan.h"
 
@@ -12,10 +13,12 @@ namespace berth::codec {
 
 // One JSON object, one line per placement, refusal, stop and node. Ends with a newline. Text that
 // is not UTF-8 has its wrong bytes replaced, so that the answer is always valid JSON.
-std::string plan_to_json(const placement::Plan& plan, std::uint64_t revision);
+std::string plan_to_json(const placement::Plan& plan, std::uint64_t revision,
+                         const placement::Downtimes& downtimes = {});
 
 // The same as YAML.
-std::string plan_to_yaml(const placement::Plan& plan, std::uint64_t revision);
+std::string plan_to_yaml(const placement::Plan& plan, std::uint64_t revision,
+                         const placement::Downtimes& downtimes = {});
 
 // What runs instead of versions that failed, by run request: a list of `HeldVersions` of the API.
 std::string held_to_json(const placement::Held& held);

@@ -98,6 +98,16 @@ TEST(PlanToJson, TellsWhereAnInstanceComesFrom) {
   EXPECT_EQ(entry["from"], json::parse(R"({"node":"n1","runtime":"runc"})"));
 }
 
+TEST(PlanToJson, TellsTheDowntimeOfWhatMoves) {
+  Plan plan;
+  plan.placements = {{key("a"), "1", place("n2"), 0, Action::Move, place("n1")},
+                     {key("b"), "1", place("n2"), 0, Action::Start}};
+  const json placements = json::parse(
+      plan_to_json(plan, 0, {{key("a"), placement::Downtime::StopsFirst}}))["placements"];
+  EXPECT_EQ(placements[0]["downtime"], "stopsFirst");
+  EXPECT_FALSE(placements[1].contains("downtime"));
+}
+
 TEST(PlanToJson, NamesTheRuntimeThatIsNotReady) {
   NodeVerdict verdict = a_verdict("n1", Reason::RuntimeNotReady);
   verdict.runtime = RuntimeId("vm");

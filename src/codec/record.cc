@@ -4,11 +4,14 @@
 
 #include <algorithm>
 #include <string>
+#include <tuple>
+#include <utility>
 
 #include "codec/describe_records.h"
 #include "codec/json_reader.h"
 #include "codec/json_writer.h"
 #include "codec/reader.h"
+#include "model/tables.h"
 
 namespace berth::codec {
 namespace {
@@ -67,26 +70,24 @@ Result<model::StateRecord> decode_record(std::string_view bytes) {
   return record;
 }
 
+namespace {
+
+template <class... Tables>
+constexpr auto codecs_of(const std::tuple<Tables...>&) {
+  return std::tuple{std::pair(&encode_record<typename Tables::Record>,
+                              &decode_record<typename Tables::Record>)...};
+}
+
+}  // namespace
+
+// All that the control plane keeps, and then what only agents do.
+[[gnu::used]] const auto kCodecsOfTables = codecs_of(model::kTables);
+
 #define BERTH_RECORD(Type)                                \
   template std::string encode_record(const model::Type&); \
   template Result<model::Type> decode_record(std::string_view);
 
-BERTH_RECORD(Item)
-BERTH_RECORD(Deployment)
-BERTH_RECORD(NodeConfig)
-BERTH_RECORD(EnvOverride)
-BERTH_RECORD(Subject)
-BERTH_RECORD(NodeRecord)
-BERTH_RECORD(InstanceRecord)
-BERTH_RECORD(DecisionRecord)
-BERTH_RECORD(GroupRecord)
-BERTH_RECORD(FreedIdRecord)
-BERTH_RECORD(NetworkRecord)
-BERTH_RECORD(NodeAddressRecord)
-BERTH_RECORD(FreedAddressRecord)
-BERTH_RECORD(RolloutRecord)
 BERTH_RECORD(NodeNetwork)
-BERTH_RECORD(CounterRecord)
 BERTH_RECORD(WantedRecord)
 BERTH_RECORD(InstanceSpec)
 BERTH_RECORD(CommandNumber)

@@ -9,9 +9,8 @@
 #include "model/records.h"
 
 // How controller and agents write what they store: compact JSON, that a person can read in an
-// emergency; the state of an instance follows its line as it is. Defined for Item, Deployment,
-// NodeConfig, DecisionRecord, CommandNumber, Receipt, InstanceSpec and the types of
-// model/records.h.
+// emergency; the state of an instance follows its line as it is. Defined for the records of
+// model/tables.h, and for what agents keep.
 namespace berth::codec {
 
 template <class T>

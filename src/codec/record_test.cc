@@ -102,6 +102,7 @@ TEST(Records, KeepEveryField) {
       .uid = 5000,
       .gid = 5001,
       .paused = true,
+      .first_command = {1, 2},
   };
   EXPECT_EQ(decode_record<model::InstanceRecord>(encode_record(instance)).value(), instance);
 

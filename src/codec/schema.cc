@@ -206,7 +206,7 @@ void add_document(Json& schema) {
   SchemaWriter writer;
   const D document;
   describe_document(writer, document);
-  const std::string kind(DocumentTraits<D>::kKind);
+  const std::string kind(TraitsOf<D>::kKind.name);
   schema["$defs"][kind] = std::move(writer).take();
   schema["oneOf"].push_back({{"$ref", "#/$defs/" + kind}});
 }
@@ -217,12 +217,7 @@ std::string json_schema() {
   Json schema = {{"$schema", "https://json-schema.org/draft/2020-12/schema"},
                  {"title", "Berth manifest"},
                  {"oneOf", Json::array()}};
-  add_document<model::Item>(schema);
-  add_document<model::Deployment>(schema);
-  add_document<model::NodeConfig>(schema);
-  add_document<model::Node>(schema);
-  add_document<model::EnvOverride>(schema);
-  add_document<model::Subject>(schema);
+  model::for_each_kind([&]<class D>(std::type_identity<D>) { add_document<D>(schema); });
   return schema.dump(2);
 }
 

@@ -221,7 +221,7 @@ Result<void> delete_item(Context& context, const std::string& name) {
                  fmt::format("{} may be gone back to: wait until the new version is up", name)};
   }
   TRY(desired.check());
-  context.state.erase_item(key);
+  context.state.erase<model::Item>(key);
   return {};
 }
 
@@ -246,12 +246,12 @@ Result<void> delete_document(Context& context, const DeleteCall& call) {
   Desired desired(context.state.durable());
   if (call.kind == "Deployment") {
     if (!desired.erase_deployment(call.name)) return not_found("no deployment " + call.name);
-    context.state.erase_deployment(call.name);
+    context.state.erase<model::Deployment>(call.name);
     return {};
   }
   if (call.kind == "NodeConfig") {
     if (!desired.erase_config(call.name)) return not_found("no node config " + call.name);
-    context.state.erase_node_config(call.name);
+    context.state.erase<model::NodeConfig>(call.name);
     forget_thresholds(context);
     look_at_all_evictions(context);
     return {};
@@ -266,7 +266,7 @@ Result<void> delete_document(Context& context, const DeleteCall& call) {
   if (call.kind == "Subject") {
     const model::SubjectId id{call.name};
     if (!context.state.durable().subjects.contains(id)) return not_found("no subject " + call.name);
-    context.state.erase_subject(id);
+    context.state.erase<model::Subject>(id);
     return {};
   }
   if (call.kind == "Instance") return delete_cached(context, call.name);
@@ -335,7 +335,7 @@ bool is_out_of_reach(const Context& context, const model::InstanceRecord& record
 
 Result<model::InstanceRecord> find_pausable(const Context& context, const model::InstanceKey& key) {
   const std::string name = model::to_string(key);
-  const auto* record = context.state.find_instance(key);
+  const auto* record = context.state.find<model::InstanceRecord>(key);
   if (record == nullptr) {
     return not_found(fmt::format("no instance {}; instances are named item/subject/index", name));
   }
@@ -438,7 +438,7 @@ void record(Context& context, const ForgetNodeCall& call) {
   const std::set<model::InstanceKey> there = context.state.instances_on(call.node);
   for (const model::InstanceKey& key : there) {
     context.dirty.statuses.insert(key);
-    let_go(context, *context.state.find_instance(key), call.node);
+    let_go(context, *context.state.find<model::InstanceRecord>(key), call.node);
   }
   mark_all_on(context, call.node);  // pending calls may wait for what it was told
   forget_data_on(context, call.node);
@@ -451,7 +451,7 @@ void record(Context& context, const ForgetNodeCall& call) {
   context.readiness_alarms.set(call.node, std::nullopt);
   ++context.cluster_changes;
   context.nodes.erase(call.node);
-  context.state.erase_node(call.node);
+  context.state.erase<model::NodeRecord>(call.node);
   context.dirty.plan = true;
   context.note(NoteKind::NodeForgotten, call.node, "");
   answer_when_sealed(context, call.call);

@@ -14,7 +14,7 @@ void Context::mark(const model::InstanceRecord& record) {
 }
 
 void Context::put(const model::InstanceRecord& record) {
-  const auto* known = state.find_instance(record.key);
+  const auto* known = state.find<model::InstanceRecord>(record.key);
   const bool same_run =
       known != nullptr && known->place == record.place && known->version == record.version;
   const bool runs_on = known != nullptr && known->version == record.version && record.place;
@@ -27,8 +27,8 @@ void Context::put(const model::InstanceRecord& record) {
 }
 
 void Context::erase(model::InstanceKey key) {
-  if (const auto* known = state.find_instance(key)) mark(*known);
-  state.erase_instance(key);
+  if (const auto* known = state.find<model::InstanceRecord>(key)) mark(*known);
+  state.erase<model::InstanceRecord>(key);
   stop_counting_down(*this, key);
   dirty.plan = true;
   // A component that was left alone beside it, under the same name, can be adopted now.

@@ -45,7 +45,7 @@ void Controller::start(Time now) {
     }
   }
   for (const auto& [key, decision] : context_.state.durable().decisions) {
-    if (context_.state.find_instance(key) != nullptr) continue;
+    if (context_.state.find<model::InstanceRecord>(key) != nullptr) continue;
     context_.instances[key].refusal = no_free_ids();
     context_.dirty.statuses.insert(key);
   }
@@ -124,6 +124,7 @@ void Controller::look_on() {
 
 Effects Controller::step(Time now, std::span<const Event> batch) {
   context_.now = now;
+  context_.state.begin_step();
   context_.effects = Effects{};
   if (!context_.started_at) start(now);
   for (const Event& event : batch) take(event);
@@ -138,6 +139,7 @@ Effects Controller::step(Time now, std::span<const Event> batch) {
 std::vector<Write> Controller::last_writes(Time now) {
   if (!context_.started_at) return {};
   context_.now = now;
+  context_.state.begin_step();
   write_down_all(context_);
   return context_.state.seal();
 }
@@ -190,7 +192,7 @@ std::map<model::InstanceKey, model::InstanceStatus> Controller::statuses() const
 }
 
 Duration Controller::time_left(const model::InstanceKey& key) const {
-  const auto* record = context_.state.find_instance(key);
+  const auto* record = context_.state.find<model::InstanceRecord>(key);
   return record == nullptr ? Duration{} : control::time_left(context_, *record);
 }
 

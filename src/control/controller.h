@@ -44,7 +44,7 @@ class Controller {
   std::vector<std::string> names_of(const model::InstanceKey& key) const;
   // How it came to its place, or did not; nullptr if nothing was ever decided about it.
   const model::DecisionRecord* decision_about(const model::InstanceKey& key) const {
-    return context_.state.find_decision(key);
+    return context_.state.find<model::DecisionRecord>(key);
   }
 
   // Where instances have not come up lately: they are not sent there again for a while.

@@ -1,8 +1,10 @@
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "control/controller.h"
+#include "control/state.h"
 #include "control/testing/describe.h"
-#include "control/testing/disk.h"
 #include "control/testing/history.h"
 
 namespace berth::control {
@@ -40,7 +42,7 @@ bool agree(std::uint64_t seed) {
     Effects fast = dirty->step(history.now(), batch);
     const Effects slow = everything->step(history.now(), batch);
     wake_at = fast.wake_at;
-    apply_writes(disk, fast.writes);
+    for (const Write& write : fast.writes) apply(disk, write);
     const bool same = fast == slow && dirty->durable() == everything->durable();
     EXPECT_TRUE(same) << "seed " << seed << ", step " << step << "\n"
                       << testing::PrintToString(describe(fast)) << "\n"
@@ -55,6 +57,40 @@ bool agree(std::uint64_t seed) {
     }
   }
   return true;
+}
+
+// Whether it finds instances by their node, and those that wait, as one that was given all at once.
+bool is_indexed(const State& state) {
+  const State anew(state.durable());
+  return state.waiting() == anew.waiting() &&
+         std::ranges::all_of(state.durable().nodes, [&](const auto& entry) {
+           return state.instances_on(entry.first) == anew.instances_on(entry.first);
+         });
+}
+
+// Feeds one history, and all that it writes to one that follows; false at the first difference.
+bool is_followed(std::uint64_t seed) {
+  History history(seed);
+  Controller controller(walking(Walk::Dirty), Durable{});
+  State follower(Durable{});
+  std::optional<Time> wake_at;
+  for (int step = 0; step < kSteps; ++step) {
+    history.pass_time(wake_at);
+    const Effects effects = controller.step(history.now(), history.next_batch());
+    wake_at = effects.wake_at;
+    for (const Write& write : effects.writes) follower.apply(write);
+    EXPECT_TRUE(follower.durable() == controller.durable()) << "seed " << seed << ", step " << step;
+    EXPECT_TRUE(is_indexed(follower)) << "seed " << seed << ", step " << step;
+    if (testing::Test::HasFailure()) return false;
+    history.deliver(effects.commands);
+  }
+  return true;
+}
+
+TEST(Follower, IsWhatItFollows) {
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    if (!is_followed(seed)) return;
+  }
 }
 
 TEST(WalkDirty, HasTheSameEffectsAsWalkEverything) {

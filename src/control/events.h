@@ -9,6 +9,7 @@
 
 #include "base/result.h"
 #include "base/time.h"
+#include "control/tables.h"
 #include "model/instance.h"
 #include "model/manifest.h"
 #include "model/override.h"
@@ -114,40 +115,6 @@ using Event = std::variant<NodeConnected, NodeDisconnected, NodeReported, ApplyC
                            ReleaseCall, Subscribed, Unsubscribed>;
 
 // --- Effects -----------------------------------------------------------------------------------
-
-enum class Table {
-  Items,
-  Deployments,
-  NodeConfigs,
-  Nodes,
-  Instances,
-  States,
-  Groups,
-  FreedUids,
-  Networks,
-  NodeAddresses,
-  FreedAddresses,
-  Counters,
-  Rollouts,
-  EnvOverrides,
-  Subjects,
-  Decisions,
-};
-
-using Record = std::variant<model::Item, model::Deployment, model::NodeConfig, model::NodeRecord,
-                            model::InstanceRecord, model::StateRecord, model::GroupRecord,
-                            model::FreedIdRecord, model::NetworkRecord, model::NodeAddressRecord,
-                            model::FreedAddressRecord, model::CounterRecord, model::RolloutRecord,
-                            model::EnvOverride, model::Subject, model::DecisionRecord>;
-
-// A durable change; no record = the key is erased.
-struct Write {
-  Table table = Table::Counters;
-  std::string key;
-  std::optional<Record> record;
-
-  friend bool operator==(const Write&, const Write&) = default;
-};
 
 struct Outgoing {
   model::NodeId node;

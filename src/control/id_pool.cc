@@ -24,7 +24,7 @@ std::optional<std::uint32_t> take_uid(State& state, IdRange range) {
   const auto& freed = state.durable().freed_uids;
   if (freed.empty()) return std::nullopt;
   const model::FreedIdRecord longest_free = freed.begin()->second;
-  state.erase_freed_uid(longest_free.sequence);
+  state.erase<model::FreedIdRecord>(longest_free.sequence);
   return longest_free.id;
 }
 

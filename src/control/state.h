@@ -2,18 +2,12 @@
 
 #include <map>
 #include <set>
-#include <string>
 #include <vector>
 
-#include "control/durable.h"
-#include "control/events.h"
+#include "base/check.h"
+#include "control/tables.h"
 
 namespace berth::control {
-
-std::string_view to_string(Table table);
-
-// Of the only record of its table.
-inline constexpr const char* kCountersKey = "counters";
 
 // The durable state in memory. It is changed only here, and every change is also written down, so
 // memory and disk cannot diverge. Values that do not change anything are not written.
@@ -24,47 +18,27 @@ class State {
   const Durable& durable() const { return durable_; }
   std::uint64_t revision() const { return durable_.counters.revision; }
 
-  void put(const model::Item& item);
-  void put(const model::Deployment& deployment);
-  void put(const model::NodeConfig& config);
-  void put(const model::NodeRecord& node);
-  void put(const model::InstanceRecord& instance);
-  void put(const model::StateRecord& state);
-  void put(const model::GroupRecord& group);
-  void put(const model::FreedIdRecord& freed);
-  void put(const model::NetworkRecord& network);
-  void put(const model::NodeAddressRecord& address);
-  void put(const model::FreedAddressRecord& freed);
-  void put(const model::CounterRecord& counters);
-  void put(const model::RolloutRecord& rollout);
-  void put(const model::EnvOverride& override);
-  void put(const model::Subject& subject);
-  void put(const model::DecisionRecord& decision);
+  // Begins a step: what was sealed can be changed again.
+  void begin_step() { sealed_ = false; }
 
-  void erase_item(const model::ItemKey& key);
-  void erase_deployment(const std::string& name);
-  void erase_node_config(const std::string& name);
-  void erase_node(const model::NodeId& id);
-  // And its state, and what was decided about it.
-  void erase_instance(const model::InstanceKey& key);
-  void erase_freed_uid(std::uint64_t sequence);
-  void erase_network(const model::OwnerId& owner);
-  void erase_node_address(const model::OwnerId& owner, const model::NodeId& node);
-  void erase_freed_address(const model::OwnerId& owner, std::uint64_t sequence);
-  void erase_rollout(const RequestKey& key);
-  void erase_env_override(const std::string& name);
-  void erase_subject(const model::SubjectId& id);
-  void erase_decision(const model::InstanceKey& key);
+  // REQUIRES, as all that changes it: not sealed, for its writes would be lost.
+  template <class Record>
+  void put(const Record& record);
+  // An instance is gone with its state, and with what was decided about it.
+  template <class Record>
+  void erase(const KeyOf<Record>& key);
+  // nullptr: there is none.
+  template <class Record>
+  const Record* find(const KeyOf<Record>& key) const {
+    return kTableOf<Record>.find(durable_, key);
+  }
 
   // Every instance that is placed on the node, leaves it, or is erased from it.
   const std::set<model::InstanceKey>& instances_on(const model::NodeId& node) const;
   const std::set<model::InstanceKey>& waiting() const { return waiting_; }
-  const model::InstanceRecord* find_instance(const model::InstanceKey& key) const;
-  const model::StateRecord* find_state(const model::InstanceKey& key) const;
-  const model::DecisionRecord* find_decision(const model::InstanceKey& key) const;
 
   // Makes this step durable even if nothing else changed, so that its commands get a new number.
-  void need_new_revision() { need_new_revision_ = true; }
+  void need_new_revision();
 
   // Whether this step has changed anything so far.
   bool has_changes() const { return !writes_.empty() || need_new_revision_; }
@@ -72,17 +46,56 @@ class State {
   // Ends a step: the revision grows if anything changed. Gives the batch to make durable.
   std::vector<Write> seal();
 
+  // Follows another state: this one is what that one is, when it has applied all of its batches in
+  // their order. REQUIRES: no changes of its own.
+  void apply(const Write& write);
+
  private:
-  template <class Map, class Key, class Value>
-  void put_in(Map& map, const Key& key, const Value& value, Table table, std::string written_key);
+  void check_open() const { CHECK(!sealed_, "a durable change after the step was sealed"); }
+  template <class Record>
+  void put_plain(const Record& record);
+  template <class Record>
+  void erase_plain(const KeyOf<Record>& key);
   void index(const model::InstanceRecord& instance);
-  void unindex(const model::InstanceRecord& instance);
+  void unindex(const model::InstanceKey& key);
 
   Durable durable_;
   std::map<model::NodeId, std::set<model::InstanceKey>> on_node_;
   std::set<model::InstanceKey> waiting_;
   std::vector<Write> writes_;
   bool need_new_revision_ = false;
+  bool sealed_ = false;
 };
+
+template <class Record>
+void State::put_plain(const Record& record) {
+  check_open();
+  if (kTableOf<Record>.put(durable_, record)) writes_.push_back(put_write(record));
+}
+
+template <class Record>
+void State::erase_plain(const KeyOf<Record>& key) {
+  check_open();
+  if (kTableOf<Record>.erase(durable_, key)) writes_.push_back(erase_write<Record>(key));
+}
+
+template <class Record>
+void State::put(const Record& record) {
+  put_plain(record);
+}
+
+template <class Record>
+void State::erase(const KeyOf<Record>& key) {
+  erase_plain<Record>(key);
+}
+
+template <>
+void State::put(const model::InstanceRecord& instance);
+template <>
+void State::put(const model::StateRecord& state);
+template <>
+void State::put(const model::CounterRecord& counters);
+template <>
+void State::erase<model::InstanceRecord>(const model::InstanceKey& key);
 
 }  // namespace berth::control

@@ -5,6 +5,7 @@
 #include <variant>
 
 #include "control/launcher/snapshot.h"
+#include "controld/desired_documents.h"
 
 namespace berth::controld {
 namespace {
@@ -67,23 +68,22 @@ bool has_finished(const control::ObservedNode& node, const model::InstanceRecord
          run->second.version == record.version;
 }
 
-struct Identity {
-  std::size_t kind = 0;
-  std::string name;
-
-  friend auto operator<=>(const Identity&, const Identity&) = default;
-};
+using Identity = std::pair<std::size_t, std::string>;
 
 Identity identity_of(const model::Document& document) {
-  struct Name {
-    std::string operator()(const model::Item& item) const { return to_string(key_of(item)); }
-    std::string operator()(const model::Node& node) const { return node.id.value(); }
-    std::string operator()(const model::Deployment& deployment) const { return deployment.name; }
-    std::string operator()(const model::NodeConfig& config) const { return config.name; }
-    std::string operator()(const model::EnvOverride& override) const { return override.name; }
-    std::string operator()(const model::Subject& subject) const { return subject.id.value(); }
-  };
-  return {document.index(), std::visit(Name{}, document)};
+  return {document.index(), model::id_of(document)};
+}
+
+model::Item without_texts(const model::Item& item) {
+  model::Item named;
+  named.id = item.id;
+  named.version = item.version;
+  named.type = item.type;
+  return named;
+}
+template <model::DocumentValue D>
+const D& without_texts(const D& document) {
+  return document;
 }
 
 }  // namespace
@@ -93,13 +93,8 @@ Cluster copy_of(const control::Controller& controller) {
   Cluster cluster;
   cluster.revision = durable.counters.revision;
   cluster.date_of_zero = controller.date_of(Time{});
-  for (const auto& [key, item] : durable.items) cluster.documents.emplace_back(item);
-  for (const auto& [name, deployment] : durable.deployments) {
-    cluster.documents.emplace_back(deployment);
-  }
-  for (const auto& [name, config] : durable.node_configs) cluster.documents.emplace_back(config);
-  for (const auto& [name, list] : durable.env_overrides) cluster.documents.emplace_back(list);
-  for (const auto& [id, subject] : durable.subjects) cluster.documents.emplace_back(subject);
+  for_each_document(durable,
+                    [&](const auto& document) { cluster.documents.emplace_back(document); });
 
   std::map<model::NodeId, model::Node> nodes;
   for (const auto& [id, record] : durable.nodes) {
@@ -135,15 +130,8 @@ Cluster copy_of(const control::Controller& controller) {
 
 model::Manifest outline_of(const control::Durable& durable) {
   model::Manifest outline;
-  for (const auto& [key, item] : durable.items) {
-    model::Item named;
-    named.id = item.id;
-    named.version = item.version;
-    named.type = item.type;
-    outline.emplace_back(std::move(named));
-  }
-  for (const auto& [name, deployment] : durable.deployments) outline.emplace_back(deployment);
-  for (const auto& [name, config] : durable.node_configs) outline.emplace_back(config);
+  for_each_document(durable,
+                    [&](const auto& document) { outline.emplace_back(without_texts(document)); });
   return outline;
 }
 

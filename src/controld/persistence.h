@@ -3,9 +3,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "control/durable.h"
-#include "control/events.h"
-#include "control/state.h"
+#include "control/tables.h"
 #include "store/store.h"
 
 // The controller's records as the store keeps them: key = table name, '/', the write's key; value =

@@ -41,9 +41,10 @@ void log(const control::Note& note) {
 // Whether watchers should hear of nodes now, and not only at the next look.
 bool concerns_nodes(const control::Effects& effects) {
   return !effects.readiness_of.empty() ||
-         std::ranges::any_of(
-             effects.writes,
-             [](const auto& write) { return write.table == control::Table::Nodes; }) ||
+         std::ranges::any_of(effects.writes,
+                             [](const auto& write) {
+                               return write.table == control::table_of<model::NodeRecord>();
+                             }) ||
          std::ranges::any_of(effects.notes,
                              [](const auto& note) { return note.about.starts_with("node/"); });
 }
@@ -61,7 +62,7 @@ Loop::Telling Publisher::stepped(const control::Controller& controller,
 WatchHub::Changes Publisher::changes_of(const control::Controller& controller,
                                         const control::Effects& effects) {
   WatchHub::Changes changes;
-  if (!hub_.has_watchers()) {
+  if (!hub_.wants_changes()) {
     told_.clear();
     next_nodes_ = {};
     return changes;
@@ -70,13 +71,16 @@ WatchHub::Changes Publisher::changes_of(const control::Controller& controller,
     changes.instances.push_back(view_of(controller, status));
   }
   changes.nodes = changed_nodes(controller, effects);
+  for (const control::Write& write : effects.writes) {
+    if (auto change = document_change(write)) changes.documents.push_back(std::move(*change));
+  }
   return changes;
 }
 
 void Publisher::tell(const std::vector<control::Note>& notes, WatchHub::Changes changes) {
   for (const control::Note& note : notes) log(note);
   changes.events = events_.add(notes, std::chrono::system_clock::now());
-  if (hub_.has_watchers()) hub_.publish(std::move(changes));
+  hub_.publish(std::move(changes));
 }
 
 std::vector<NodeView> Publisher::changed_nodes(const control::Controller& controller,

@@ -1,8 +1,12 @@
 #include "controld/watch_hub.h"
 
+#include <fmt/format.h>
+
 #include <utility>
 
+#include "codec/manifest.h"
 #include "controld/api/messages.h"
+#include "shell/clock.h"
 
 namespace berth::controld {
 namespace {
@@ -13,6 +17,9 @@ std::string name_of(const InstanceView& view) {
   return "instance/" + model::to_string(view.status.key);
 }
 std::string name_of(const NodeView& view) { return "node/" + view.id.value(); }
+std::string name_of(const model::DocumentKind& kind, const std::string& id) {
+  return std::string(kind.singular) + "/" + id;
+}
 
 api::AnswerPtr answer_for(const InstanceView& view) {
   v1::WatchEvent event;
@@ -34,13 +41,49 @@ api::AnswerPtr answer_for(const LoggedEvent& logged) {
   *event.mutable_event() = api::to_message(logged);
   return api::answer_of(std::move(event));
 }
-api::AnswerPtr synced() {
+api::AnswerPtr answer_for(const model::Document& document) {
+  return std::make_shared<const api::Answer>(
+      fmt::format(R"({{"document":{}}})", codec::to_json(document)),
+      v1::WatchEvent::default_instance());
+}
+api::AnswerPtr answer_for(const DocumentChange& change, std::uint64_t revision) {
+  if (change.document) {
+    return std::make_shared<const api::Answer>(
+        fmt::format(R"({{"document":{},"revision":"{}"}})", codec::to_json(*change.document),
+                    revision),
+        v1::WatchEvent::default_instance());
+  }
+  v1::WatchEvent event;
+  event.mutable_gone()->set_kind(std::string(change.kind->name));
+  event.mutable_gone()->set_name(change.id);
+  event.set_revision(revision);
+  return api::answer_of(std::move(event));
+}
+api::AnswerPtr synced(const WatchHub::Watcher& watcher, std::uint64_t revision) {
   v1::WatchEvent event;
   event.set_synced(true);
+  if (watcher.told_revisions) event.set_revision(revision);
   return api::answer_of(std::move(event));
 }
 
+bool wants(const WatchHub::Watcher& watcher, std::string_view topic, std::string_view name) {
+  return !watcher.only && watcher.topics.contains(topic) && is_about(name, watcher.about);
+}
+
+template <class Views>
+void keep_wanted(const WatchHub::Watcher& watcher, std::string_view topic, Views& views) {
+  std::erase_if(views, [&](const auto& view) {
+    return !watcher.only && !wants(watcher, topic, name_of(view));
+  });
+}
+
 const Error kTooSlow{Code::Exhausted, "cut off: changes came faster than they were read"};
+
+Error too_old(std::uint64_t revision) {
+  return {Code::Conflict, fmt::format("what came after revision {} is not known any more: watch "
+                                      "anew, without `after`",
+                                      revision)};
+}
 
 }  // namespace
 
@@ -84,29 +127,73 @@ void WatchHub::run() {
   }
 }
 
+bool WatchHub::wants_changes() const { return expected_count_ > 0 || is_recording(); }
+
+bool WatchHub::is_recording() const {
+  return watchers_count_ > 0 || shell::now() < recorded_until_.load();
+}
+
 void WatchHub::add(Watcher watcher, Everything everything) {
+  if (!is_recording()) post([this] { history_.begin_anew(); });
   ++watchers_count_;
   auto subscription = std::make_shared<Subscription>();
-  std::erase_if(everything.instances,
-                [&](const auto& view) { return !is_about(name_of(view), watcher.about); });
-  std::erase_if(everything.nodes,
-                [&](const auto& view) { return !is_about(name_of(view), watcher.about); });
+  keep_wanted(watcher, kInstancesTopic, everything.instances);
+  keep_wanted(watcher, kNodesTopic, everything.nodes);
+  std::erase_if(everything.documents, [&](const model::Document& document) {
+    const model::DocumentKind& kind = model::kind_of(document);
+    return !wants(watcher, kind.plural, name_of(kind, model::id_of(document)));
+  });
   subscription->watcher = std::move(watcher);
   subscription->everything = std::move(everything);
   post([this, subscription] { subscribe(subscription); });
 }
 
 std::shared_ptr<void> WatchHub::expect() {
-  ++watchers_count_;
-  return {nullptr, [this](void*) { --watchers_count_; }};
+  ++expected_count_;
+  return {nullptr, [this](void*) { --expected_count_; }};
 }
 
 void WatchHub::subscribe(std::shared_ptr<Subscription> subscription) {
   const std::uint64_t id = ++last_id_;
   const api::CallPtr call = subscription->watcher.call;
-  subscriptions_.emplace(id, std::move(subscription));
+  subscription->revision = history_.revision();
+  const auto added = subscriptions_.emplace(id, std::move(subscription)).first;
   call->when_over([this, id] { post([this, id] { remove(id); }); });
-  tell_more(id);
+  if (added->second->watcher.after) {
+    go_on(*added->second);
+  } else {
+    tell_more(id);
+  }
+}
+
+void WatchHub::go_on(Subscription& subscription) {
+  const Watcher& watcher = subscription.watcher;
+  if (!history_.reaches(*watcher.after)) return watcher.call->fail(too_old(*watcher.after));
+  for (WatchHistory::Entry& entry : history_.entries()) {
+    const bool is_new = entry.revision > *watcher.after;
+    if (is_new && wants(watcher, entry.topic, entry.name)) watcher.call->send(numbered(entry));
+  }
+  watcher.call->send(synced(watcher, history_.revision()));
+  subscription.synced = true;
+}
+
+// False: there is no more.
+bool WatchHub::tell_piece(Subscription& subscription) {
+  const auto& [instances, nodes, documents] = subscription.everything;
+  const std::size_t all = nodes.size() + instances.size() + documents.size();
+  api::Call& call = *subscription.watcher.call;
+  for (std::size_t piece = 0; piece < kPiece && subscription.told < all; ++piece) {
+    std::size_t next = subscription.told++;
+    if (next < nodes.size()) {
+      call.send(answer_for(nodes[next]));
+    } else if ((next -= nodes.size()) < instances.size()) {
+      call.send(subscription.watcher.only ? status_for(instances[next])
+                                          : answer_for(instances[next]));
+    } else {
+      call.send(answer_for(documents[next - instances.size()]));
+    }
+  }
+  return subscription.told < all;
 }
 
 // The next piece of everything, as soon as the last one has been read.
@@ -115,22 +202,11 @@ void WatchHub::tell_more(std::uint64_t id) {
   if (found == subscriptions_.end()) return;
   Subscription& subscription = *found->second;
   api::Call& call = *subscription.watcher.call;
-  const auto& [instances, nodes] = subscription.everything;
-  for (std::size_t piece = 0; piece < kPiece; ++piece, ++subscription.told) {
-    const std::size_t next = subscription.told;
-    if (next == nodes.size() + instances.size()) break;
-    if (next < nodes.size()) {
-      call.send(answer_for(nodes[next]));
-    } else {
-      const InstanceView& view = instances[next - nodes.size()];
-      call.send(subscription.watcher.only ? status_for(view) : answer_for(view));
-    }
-  }
-  if (subscription.told < nodes.size() + instances.size()) {
+  if (tell_piece(subscription)) {
     call.when_drained([this, id] { post([this, id] { tell_more(id); }); });
     return;
   }
-  if (!subscription.watcher.only) call.send(synced());
+  if (!subscription.watcher.only) call.send(synced(subscription.watcher, subscription.revision));
   for (api::AnswerPtr& change : std::exchange(subscription.pending, {})) {
     call.send(std::move(change));
   }
@@ -139,8 +215,11 @@ void WatchHub::tell_more(std::uint64_t id) {
 }
 
 void WatchHub::publish(Changes changes) {
-  if (!has_watchers()) return;
-  if (changes.instances.empty() && changes.nodes.empty() && changes.events.empty()) return;
+  if (!wants_changes()) return;
+  if (changes.instances.empty() && changes.nodes.empty() && changes.events.empty() &&
+      changes.documents.empty()) {
+    return;
+  }
   if (is_overrun()) return cut_off_everybody();
   post([this, shared = std::make_shared<const Changes>(std::move(changes))] { deliver(*shared); });
 }
@@ -154,6 +233,7 @@ bool WatchHub::is_overrun() {
 // it are.
 void WatchHub::cut_off_everybody() {
   post([this] {
+    history_.begin_anew();
     for (const auto& [id, subscription] : subscriptions_)
       subscription->watcher.call->fail(kTooSlow);
   });
@@ -161,36 +241,41 @@ void WatchHub::cut_off_everybody() {
 
 void WatchHub::deliver(const Changes& changes) {
   for (const NodeView& view : changes.nodes) {
-    const std::string name = name_of(view);
-    const api::AnswerPtr answer = answer_for(view);
-    for (const auto& [id, subscription] : subscriptions_) {
-      const Watcher& watcher = subscription->watcher;
-      if (!watcher.only && is_about(name, watcher.about)) offer(*subscription, answer);
-    }
+    tell(history_.add(std::string(kNodesTopic), name_of(view), answer_for(view)));
   }
-  for (const InstanceView& view : changes.instances) deliver(view);
+  for (const InstanceView& view : changes.instances) {
+    tell(history_.add(std::string(kInstancesTopic), name_of(view), answer_for(view)));
+    tell_callers(view);
+  }
+  for (const DocumentChange& change : changes.documents) deliver(change);
   for (const LoggedEvent& event : changes.events) {
-    const api::AnswerPtr answer = answer_for(event);
-    for (const auto& [id, subscription] : subscriptions_) {
-      const Watcher& watcher = subscription->watcher;
-      const bool wants = watcher.events && is_about(event.about, watcher.about);
-      if (wants) offer(*subscription, answer);
-    }
+    tell(history_.add(std::string(kEventsTopic), event.about, answer_for(event)));
   }
 }
 
-void WatchHub::deliver(const InstanceView& view) {
-  const std::string name = name_of(view);
-  const api::AnswerPtr answer = answer_for(view);
+void WatchHub::deliver(const DocumentChange& change) {
+  auto& entry =
+      history_.add(std::string(change.kind->plural), name_of(*change.kind, change.id), nullptr);
+  entry.numbered = answer_for(change, entry.revision);
+  tell(entry);
+}
+
+void WatchHub::tell(WatchHistory::Entry& entry) {
+  for (const auto& [id, subscription] : subscriptions_) {
+    const Watcher& watcher = subscription->watcher;
+    if (!wants(watcher, entry.topic, entry.name)) continue;
+    offer(*subscription, watcher.told_revisions ? numbered(entry) : entry.plain);
+  }
+}
+
+// Those who applied or rebalanced, and wait.
+void WatchHub::tell_callers(const InstanceView& view) {
   api::AnswerPtr status;
   for (const auto& [id, subscription] : subscriptions_) {
     const Watcher& watcher = subscription->watcher;
-    if (!watcher.only) {
-      if (is_about(name, watcher.about)) offer(*subscription, answer);
-    } else if (watcher.only->contains(view.status.key)) {
-      if (status == nullptr) status = status_for(view);
-      offer(*subscription, status);
-    }
+    if (!watcher.only || !watcher.only->contains(view.status.key)) continue;
+    if (status == nullptr) status = status_for(view);
+    offer(*subscription, status);
   }
 }
 
@@ -206,7 +291,11 @@ void WatchHub::offer(Subscription& subscription, const api::AnswerPtr& answer) c
 }
 
 void WatchHub::remove(std::uint64_t id) {
-  if (subscriptions_.erase(id) > 0) --watchers_count_;
+  const auto found = subscriptions_.find(id);
+  if (found == subscriptions_.end()) return;
+  if (found->second->watcher.told_revisions) recorded_until_ = shell::now() + kRecordedFor;
+  subscriptions_.erase(found);
+  --watchers_count_;
 }
 
 }  // namespace berth::controld

@@ -2,18 +2,12 @@
 
 #include <cstddef>
 #include <string>
-#include <variant>
 #include <vector>
 
-#include "model/deployment.h"
-#include "model/item.h"
-#include "model/node.h"
-#include "model/override.h"
+#include "model/document.h"
 
 // The documents of one apply or plan, and the checks that need more than one of them.
 namespace berth::model {
-
-using Document = std::variant<Item, Deployment, NodeConfig, Node, EnvOverride, Subject>;
 
 using Manifest = std::vector<Document>;
 

@@ -69,6 +69,7 @@ struct InstanceRecord {
   Duration kept_for{};          // of a cached one: how long until it is deleted
   std::set<NodeId> data_on;     // where it has been placed, and may have left data
   bool paused = false;          // it shall stand still wherever it runs
+  CommandNumber first_command;  // no earlier one was about it, but about one of its name before it
 
   friend bool operator==(const InstanceRecord&, const InstanceRecord&) = default;
 };

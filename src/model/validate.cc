@@ -67,24 +67,22 @@ class FirstPlaces {
   std::map<Thing, std::string> places_;
 };
 
-void find_repeated_items(const Manifest& manifest, Findings& findings) {
-  FirstPlaces<ItemKey> seen;
-  for (const auto& [number, item] : all_of<Item>(manifest)) {
-    if (!seen.before(key_of(*item), "")) continue;
-    findings.push_back(
-        {number, "metadata.name", fmt::format("item {} is there twice", to_string(key_of(*item)))});
+// "Deployment "base" is there twice"; what has versions says which.
+template <class D>
+std::string repeated_text(const D& document) {
+  if constexpr (DocumentTraits<D>::kKind.has_versions) {
+    return fmt::format("{} {} is there twice", DocumentTraits<D>::kKind.singular, id_of(document));
+  } else {
+    return fmt::format("{} \"{}\" is there twice", DocumentTraits<D>::kKind.name, id_of(document));
   }
 }
 
-template <class D, class Name>
-void find_repeated_names(const Manifest& manifest, std::string_view kind, Name name_of,
-                         Findings& findings) {
+template <class D>
+void find_repeated(const Manifest& manifest, Findings& findings) {
   FirstPlaces<std::string> seen;
   for (const auto& [number, document] : all_of<D>(manifest)) {
-    const std::string& name = name_of(*document);
-    if (!seen.before(name, "")) continue;
-    findings.push_back(
-        {number, "metadata.name", fmt::format("{} \"{}\" is there twice", kind, name)});
+    if (!seen.before(id_of(*document), "")) continue;
+    findings.push_back({number, "metadata.name", repeated_text(*document)});
   }
 }
 
@@ -247,17 +245,7 @@ void find_doubly_running(const Manifest& manifest, Findings& findings) {
 
 std::vector<Finding> validate(const Manifest& manifest) {
   Findings findings;
-  find_repeated_items(manifest, findings);
-  find_repeated_names<Deployment>(
-      manifest, "Deployment", [](const auto& d) -> auto& { return d.name; }, findings);
-  find_repeated_names<NodeConfig>(
-      manifest, "NodeConfig", [](const auto& d) -> auto& { return d.name; }, findings);
-  find_repeated_names<Node>(
-      manifest, "Node", [](const auto& d) -> auto& { return d.id.value(); }, findings);
-  find_repeated_names<EnvOverride>(
-      manifest, "EnvOverride", [](const auto& d) -> auto& { return d.name; }, findings);
-  find_repeated_names<Subject>(
-      manifest, "Subject", [](const auto& d) -> auto& { return d.id.value(); }, findings);
+  for_each_kind([&]<class D>(std::type_identity<D>) { find_repeated<D>(manifest, findings); });
   find_bad_requests(manifest, findings);
   find_contradicting_configs(manifest, findings);
   find_contradicting_partitions(manifest, findings);

@@ -6,8 +6,8 @@
 
 #include "agent/events.h"
 #include "base/time.h"
-#include "control/durable.h"
 #include "control/events.h"
+#include "control/tables.h"
 
 namespace berth::sim {
 

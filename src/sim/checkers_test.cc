@@ -31,6 +31,18 @@ std::set<std::string> violated_checkers(const Planted& planted) {
   return names;
 }
 
+// Some checks need a rare occasion: the first seed that has it ends the search.
+bool says(const Planted& planted, std::string_view text) {
+  for (std::uint64_t seed = 1; seed <= planted.seeds; ++seed) {
+    const Outcome outcome = simulate(
+        {.seed = seed, .nodes = 4, .faulty = 600s, .faults = {}, .sabotage = planted.sabotage});
+    for (const Violation& violation : outcome.violations) {
+      if (violation.what.find(text) != std::string::npos) return true;
+    }
+  }
+  return false;
+}
+
 TEST(Checkers, FindNothingWhereNothingIsPlanted) {
   EXPECT_EQ(violated_checkers({}), std::set<std::string>{});
 }
@@ -103,6 +115,10 @@ TEST(SameTrace, FindsADelayThatTheSeedKnowsNothingOf) {
 TEST(StateChecker, FindsStatesThatWereLeftBehind) {
   EXPECT_THAT(violated_checkers({Sabotage::LoseStates, {Fault::Crash, Fault::Partition}, 20}),
               Contains("state"));
+}
+
+TEST(StateChecker, FindsLastWordsThatWereLost) {
+  EXPECT_TRUE(says({Sabotage::LoseLastStates, {}, 100}, "where it was stopped for that"));
 }
 
 TEST(ReadinessChecker, FindsWhatIsPlacedOnARuntimeThatIsNotReady) {

@@ -45,7 +45,7 @@ void misplace(control::Effects& effects,
   const auto bad = find_unready(nodes);
   if (!bad) return;
   for (control::Write& write : effects.writes) {
-    if (write.table != control::Table::Instances || !write.record) continue;
+    if (write.table != control::table_of<model::InstanceRecord>() || !write.record) continue;
     auto& record = std::get<model::InstanceRecord>(*write.record);
     if (record.place) record.place = *bad;
   }
@@ -76,8 +76,7 @@ ControllerHost::ControllerHost(Stage& stage, Random random, Network& network, Ch
 // As the shell does before the first start.
 void ControllerHost::begin_store(const model::CounterRecord& counters) {
   std::vector<store::Entry> entries;
-  for (const store::Change& change :
-       controld::to_changes({{control::Table::Counters, control::kCountersKey, counters}})) {
+  for (const store::Change& change : controld::to_changes({control::put_write(counters)})) {
     entries.push_back({change.key, *change.value});
   }
   disk_.become(entries);

@@ -78,24 +78,26 @@ struct ControlEvent {
     return fmt::format("unsubscribed {}", e.listener);
   }
 
+  struct DocumentName {
+    std::string operator()(const model::Deployment& d) const {
+      std::string runs;
+      for (const model::RunRequest& run : d.run) runs += " " + request(run);
+      return fmt::format("deployment {}:{};", d.name, runs);
+    }
+    std::string operator()(const model::EnvOverride& d) const {
+      return fmt::format("override {} of {} entries;", d.name, d.entries.size());
+    }
+    std::string operator()(const model::Subject& d) const {
+      return fmt::format("subject {} {};", d.id.value(), d.present ? "present" : "absent");
+    }
+    template <model::DocumentValue D>
+    std::string operator()(const D& d) const {
+      return model::id_of(d);
+    }
+  };
+
   static std::string name(const model::Document& document) {
-    struct Visitor {
-      std::string operator()(const model::Item& d) const { return to_string(key_of(d)); }
-      std::string operator()(const model::Deployment& d) const {
-        std::string runs;
-        for (const model::RunRequest& run : d.run) runs += " " + request(run);
-        return fmt::format("deployment {}:{};", d.name, runs);
-      }
-      std::string operator()(const model::NodeConfig& d) const { return d.name; }
-      std::string operator()(const model::Node& d) const { return d.id.value(); }
-      std::string operator()(const model::EnvOverride& d) const {
-        return fmt::format("override {} of {} entries;", d.name, d.entries.size());
-      }
-      std::string operator()(const model::Subject& d) const {
-        return fmt::format("subject {} {};", d.id.value(), d.present ? "present" : "absent");
-      }
-    };
-    return std::visit(Visitor{}, document);
+    return std::visit(DocumentName{}, document);
   }
   static std::string request(const model::RunRequest& run) {
     const std::string count = run.instances ? fmt::format("{}", *run.instances) : "all";

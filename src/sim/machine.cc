@@ -333,13 +333,15 @@ void Machine::carry_out_one(const agent::EraseData& erase) {
 
 // Whatever ends has a last word for its state.
 void Machine::end_run(const RunKey& key, std::int32_t exit_code) {
+  const auto before = state_of(key.first);
   if (const auto run = runs_.find(key); run != runs_.end() && counts(run->second)) {
     ++counts_[key.first];
   }
   runs_.erase(key);
   lies_.erase(key);
   disturb();
-  tell(agent::Exited{key.first, key.second, exit_code, {}, state_of(key.first)});
+  const bool is_lost = stage_.sabotage == Sabotage::LoseLastStates;
+  tell(agent::Exited{key.first, key.second, exit_code, {}, is_lost ? before : state_of(key.first)});
 }
 
 void Machine::tell(const agent::Event& event) {

@@ -19,6 +19,7 @@ enum class Sabotage {
   StopHealthy,      // an agent's host stops runs that nobody asked it to stop
   DropStarts,       // agents' hosts never carry out starts
   DropReplies,      // callers never hear from the controller
+  LoseLastStates,   // what runs count at their end is told to nobody
   LoseStates,       // the controller's host leaves out the states that commands hand over
   Misplace,         // the controller's host writes down places on runtimes that are not ready
   OrderWhileHeld,   // the host of a controller that is held makes orders of its questions

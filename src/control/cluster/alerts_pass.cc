@@ -20,7 +20,7 @@ bool has_alerts(const model::Item& item) { return item.alerts.cpu || item.alerts
 
 bool is_watched(const Context& context, const model::InstanceKey& key) {
   if (context.alerts.contains(key)) return true;
-  const auto* record = context.state.find_instance(key);
+  const auto* record = context.state.find<model::InstanceRecord>(key);
   if (record == nullptr || !record->place) return false;
   const model::Item* item = find_item(context, {key.item, record->version});
   return item != nullptr && has_alerts(*item);
@@ -89,7 +89,7 @@ class AlertsOf {
 
 Time look(Context& context, const model::InstanceKey& key, InstanceAlerts& alerts) {
   AlertsOf look(context, key, alerts);
-  const auto* record = context.state.find_instance(key);
+  const auto* record = context.state.find<model::InstanceRecord>(key);
   const auto* run = record == nullptr ? nullptr : run_at_its_place(context, *record);
   if (run == nullptr || !model::is_up(run->state)) return look.at_nothing();
   const model::Item* item = find_item(context, {key.item, run->version});

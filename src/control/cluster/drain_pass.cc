@@ -9,7 +9,7 @@ namespace {
 constexpr Duration kShortestDeadline{1};  // 0 would mean that there is none
 
 bool is_service(const Context& context, const model::InstanceKey& key) {
-  const auto* record = context.state.find_instance(key);
+  const auto* record = context.state.find<model::InstanceRecord>(key);
   return record == nullptr || record->type != model::ItemType::Component;
 }
 
@@ -35,7 +35,7 @@ bool is_empty(const Context& context, const model::NodeId& id) {
 void hurry_leavers(Context& context, const model::NodeId& id) {
   const std::set<model::InstanceKey> keys = context.state.instances_on(id);
   for (const model::InstanceKey& key : keys) {
-    model::InstanceRecord record = *context.state.find_instance(key);
+    model::InstanceRecord record = *context.state.find<model::InstanceRecord>(key);
     if (!record.leaving || record.leaving->place.node != id) continue;
     record.leaving->stop_first = true;
     context.put(record);

@@ -54,6 +54,7 @@ struct ToldNetwork {
 struct Order {
   Told what;
   model::CommandNumber number;  // of the command that carried it; set when that is sent
+  bool begins_anew = false;     // it had been told to stop there, or only to prepare
 };
 
 // What we have heard of a node, and told it.

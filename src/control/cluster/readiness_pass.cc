@@ -32,7 +32,7 @@ Readiness graced(const Context& context, const RuntimeReadiness& known,
 
 void mark_statuses_on(Context& context, const model::Place& place) {
   for (const model::InstanceKey& key : context.state.instances_on(place.node)) {
-    const auto* record = context.state.find_instance(key);
+    const auto* record = context.state.find<model::InstanceRecord>(key);
     const bool serves_there = record->leaving && record->leaving->place == place;
     if (record->place == place || serves_there) context.dirty.statuses.insert(key);
   }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <span>
 #include <vector>
 
 #include "control/cluster/alarms.h"
@@ -69,9 +70,10 @@ class Intake {
       // What it runs of its own accord may have to be stopped, or adopted by now.
       if (!node_.told.contains(status.key)) mark_wanted(status.key);
     }
-    take_states();
+    const std::vector<model::InstanceKey> gone = not_listed();
+    take_states(gone);
     if (report_.told && is_held(context_)) node_.orders_shown = report_.told;
-    for (const model::InstanceKey& key : not_listed()) drop_status(key);
+    for (const model::InstanceKey& key : gone) drop_status(key);
     tell_again();
   }
 
@@ -82,7 +84,7 @@ class Intake {
       take_info();
     }
     for (const model::ReportedStatus& status : report_.instances) take_status(status);
-    take_states();
+    take_states(report_.gone);
     for (const model::InstanceKey& key : report_.gone) drop_status(key);
   }
 
@@ -113,8 +115,8 @@ class Intake {
   void mark_wanted(const model::InstanceKey& key) { context_.dirty.wanted.emplace(id_, key); }
 
   // Before anything counts as gone: who waits for the end of an instance gets its last state.
-  void take_states() {
-    for (const model::SavedState& state : report_.states) hear_state(context_, id_, state);
+  void take_states(std::span<const model::InstanceKey> gone) {
+    for (const model::SavedState& state : report_.states) hear_state(context_, id_, state, gone);
   }
 
   void begin_connection() {
@@ -192,7 +194,7 @@ class Intake {
     entry->second = status;
     if (only_measured) return;
     context_.dirty.statuses.insert(status.key);
-    const auto* record = context_.state.find_instance(status.key);
+    const auto* record = context_.state.find<model::InstanceRecord>(status.key);
     if (record != nullptr) look_at_first_start(*record, status.problem);
     if (same_run) return;
     mark_wanted(status.key);
@@ -223,7 +225,7 @@ class Intake {
     mark_wanted(key);
     confirm_stop(key);
     confirm_erased(key);
-    const auto* record = context_.state.find_instance(key);
+    const auto* record = context_.state.find<model::InstanceRecord>(key);
     if (record == nullptr || !record->place || record->place->node != id_) return;
     if (record->preinstalled) {
       context_.erase(key);

@@ -145,7 +145,7 @@ class Rebuild {
 
   void put_instance(const model::InstanceKey& key, const FoundCopy& copy) {
     const model::InstanceSpec& spec = *copy.spec;
-    const auto* known = context_.state.find_instance(key);
+    const auto* known = context_.state.find<model::InstanceRecord>(key);
     model::InstanceRecord record = known == nullptr ? model::InstanceRecord{} : *known;
     const auto gid = group_of(spec);
     const auto uid = user_of(spec);
@@ -179,7 +179,8 @@ class Rebuild {
     const auto& freed = durable().freed_uids;
     const auto found =
         std::ranges::find_if(freed, [&](const auto& entry) { return entry.second.id == spec.uid; });
-    if (found != freed.end()) context_.state.erase_freed_uid(std::uint64_t{found->first});
+    if (found != freed.end())
+      context_.state.erase<model::FreedIdRecord>(std::uint64_t{found->first});
     return spec.uid;
   }
 
@@ -237,7 +238,7 @@ class Rebuild {
       run.priority = found->second.priority;
       if (run.instances) run.instances = std::max(*run.instances, *found->second.instances);
       wanted.erase(found);
-      context_.state.erase_rollout(key);
+      context_.state.erase<model::RolloutRecord>(key);
     }
     context_.state.put(deployment);
   }

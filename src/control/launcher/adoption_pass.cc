@@ -45,7 +45,7 @@ void adoption_pass(Context& context) {
     const auto reported = node->reported.find(key);
     if (reported == node->reported.end() || reported->second.stopping) continue;
     if (reported->second.type != model::ItemType::Component) continue;
-    if (context.state.find_instance(key) != nullptr || is_full(context)) continue;
+    if (context.state.find<model::InstanceRecord>(key) != nullptr || is_full(context)) continue;
     adopt(context, id, reported->second);
   }
 }

@@ -37,7 +37,7 @@ bool needs_other_room(const Told& told, const Told& wanted) {
 
 // By another document than it was started with; it is not its turn to be started anew.
 bool is_left_alone(const Context& context, const model::InstanceKey& key) {
-  const auto* record = context.state.find_instance(key);
+  const auto* record = context.state.find<model::InstanceRecord>(key);
   return record != nullptr && awaits_restart(context, *record);
 }
 
@@ -124,7 +124,7 @@ class Orderly {
 
   // Its data go when nothing of it is there any more that could use them.
   bool must_be_erased(const model::InstanceKey& key) const {
-    const auto* record = context_.state.find_instance(key);
+    const auto* record = context_.state.find<model::InstanceRecord>(key);
     if (record == nullptr || record->phase != model::Phase::Erasing) return false;
     return record->data_on.contains(id_) && !node_.reported.contains(key) &&
            !node_.stopping.contains(key) && !node_.erasing.contains(key) &&
@@ -163,7 +163,7 @@ class Orderly {
   }
 
   void hurry(const model::InstanceKey& key) {
-    model::InstanceRecord record = *context_.state.find_instance(key);
+    model::InstanceRecord record = *context_.state.find<model::InstanceRecord>(key);
     record.leaving->stop_first = true;
     context_.put(record);
     look_at(key);
@@ -172,7 +172,9 @@ class Orderly {
   void tell(const model::InstanceKey& key, const Told& wanted) {
     const auto told = node_.told.find(key);
     const bool is_news = told == node_.told.end() || needs_other_room(told->second.what, wanted);
-    node_.told.insert_or_assign(key, Order{wanted, {}});
+    const bool begins_anew = node_.stopping.contains(key) ||
+                             (told != node_.told.end() && told->second.what.prepare_only);
+    node_.told.insert_or_assign(key, Order{wanted, {}, begins_anew});
     if (is_news) is_told_or_not(key);
     context_.dirty.statuses.insert(key);  // until it has acted on that, it proves nothing
     node_.stopping.erase(key);
@@ -183,7 +185,7 @@ class Orderly {
 
   // Whatever is on trial here may be late from now on, or no longer.
   void is_told_or_not(const model::InstanceKey& key) {
-    const auto* record = context_.state.find_instance(key);
+    const auto* record = context_.state.find<model::InstanceRecord>(key);
     const bool is_here = record != nullptr && record->place && record->place->node == id_;
     if (is_here) set_deadline(context_, *record);
   }

@@ -45,7 +45,7 @@ TEST_F(Commands, TheNumberOfACommandIsTheRevisionThatMakesItDurable) {
   want_db();
   EXPECT_EQ(driver.first().commands.at(0).command.number,
             (model::CommandNumber{1, driver.revision()}));
-  EXPECT_EQ(driver.first().writes.back().table, Table::Counters);
+  EXPECT_EQ(driver.first().writes.back().table, table_of<model::CounterRecord>());
 }
 
 TEST_F(Commands, ATalkingNodeThatDoesNotActIsToldAgainAfterAWhileAndNotBefore) {

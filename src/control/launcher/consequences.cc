@@ -28,7 +28,7 @@ class List {
   }
 
   void add_planned(const model::InstanceKey& key) {
-    const auto* record = context_.state.find_instance(key);
+    const auto* record = context_.state.find<model::InstanceRecord>(key);
     const auto known = context_.before_plan.find(key);
     const auto* before = known == context_.before_plan.end() ? nullptr : &known->second;
     const bool was_placed = before != nullptr && before->place;
@@ -63,7 +63,7 @@ class List {
   }
 
   void add_overridden(const model::InstanceKey& key) {
-    const auto* record = context_.state.find_instance(key);
+    const auto* record = context_.state.find<model::InstanceRecord>(key);
     const bool stays = record != nullptr && record->place && !context_.before_plan.contains(key);
     if (stays) add(Kind::Restart, *record);
   }
@@ -77,7 +77,7 @@ Downtime downtime_of(const Context& context, const Consequence& consequence) {
   if (consequence.kind == Kind::Stop) return Downtime::Stops;
   const bool goes_elsewhere = consequence.from && consequence.from->node != consequence.place->node;
   if (!goes_elsewhere) return Downtime::Restarts;
-  const auto* record = context.state.find_instance(consequence.key);
+  const auto* record = context.state.find<model::InstanceRecord>(consequence.key);
   if (record == nullptr || !record->leaving) return Downtime::DownNow;
   return record->leaving->stop_first ? Downtime::StopsFirst : Downtime::None;
 }

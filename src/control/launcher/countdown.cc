@@ -52,7 +52,7 @@ void finish_erasing(Context& context, const model::InstanceRecord& record) {
 
 // The data are gone from the node, or the node is gone for good.
 void forget_data(Context& context, const model::NodeId& node, const model::InstanceKey& key) {
-  const auto* known = context.state.find_instance(key);
+  const auto* known = context.state.find<model::InstanceRecord>(key);
   if (known == nullptr || known->phase != Phase::Erasing) return;
   model::InstanceRecord record = *known;
   record.data_on.erase(node);
@@ -66,7 +66,7 @@ void forget_data(Context& context, const model::NodeId& node, const model::Insta
 void finish_emptied(Context& context) {
   const std::set<model::InstanceKey> emptied = context.countdowns.emptied;
   for (const model::InstanceKey& key : emptied) {
-    const model::InstanceRecord record = *context.state.find_instance(key);
+    const model::InstanceRecord record = *context.state.find<model::InstanceRecord>(key);
     finish_erasing(context, record);
   }
 }
@@ -94,7 +94,7 @@ void expire_overrides(Context& context) {
 void write_down(Context& context) {
   const auto cached = context.countdowns.cached;
   for (const auto& [key, at] : cached) {
-    model::InstanceRecord record = *context.state.find_instance(key);
+    model::InstanceRecord record = *context.state.find<model::InstanceRecord>(key);
     record.kept_for = time_left(context, record);
     context.state.put(record);
     count_down_from_now(context, record);
@@ -171,7 +171,7 @@ Time next_countdown(const Context& context) {
 }
 
 void delete_instance(Context& context, const model::InstanceKey& key, std::string why) {
-  model::InstanceRecord record = *context.state.find_instance(key);
+  model::InstanceRecord record = *context.state.find<model::InstanceRecord>(key);
   record.phase = Phase::Erasing;
   record.kept_for = {};
   std::erase_if(record.data_on, [&](const model::NodeId& node) {

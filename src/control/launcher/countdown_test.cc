@@ -186,6 +186,25 @@ TEST_F(Cached, WhatIsAskedForAgainWhileItIsErasedBeginsAnew) {
   EXPECT_NE(driver.record(kWeb).uid, uid);
 }
 
+// A disk that has lost what it acknowledged brings back what was said before the erasure.
+TEST_F(Cached, TheLastWordOfWhatWasErasedIsNotTheStateOfItsSuccessor) {
+  remove();
+  const model::CommandNumber before = agent().acted;
+  driver.erase("Instance", "web/default/0");
+  ask_again();
+  ASSERT_EQ(driver.status_of(kWeb), "active");
+  driver.disconnect("n1");
+  agent().acted = before;
+  agent().drop(kWeb);
+  agent().save(kWeb, "erased");
+  driver.connect("n1");
+  EXPECT_FALSE(driver.durable().states.contains(kWeb));
+  EXPECT_EQ(agent().heard[kWeb], "of-erased") << "so that it is not said again";
+  agent().save(kWeb, "new");
+  driver.report_changes("n1");
+  EXPECT_EQ(driver.durable().states.at(kWeb).state.content, "new");
+}
+
 TEST_F(Cached, WhatIsAskedForAgainWhileItIsErasedTellsWhereThatIsNotDone) {
   driver.join("n2");
   driver.apply({a_deployment("d", {a_run("web").on("n2")})});

@@ -284,7 +284,7 @@ bool is_watched(const model::InstanceRecord& record) {
 // target is prepared, and is forgotten when that has proven itself.
 void handover_pass(Context& context) {
   for (const model::InstanceKey& key : context.dirty.statuses) {
-    const auto* known = context.state.find_instance(key);
+    const auto* known = context.state.find<model::InstanceRecord>(key);
     if (known == nullptr || !known->leaving) {
       forget_move(context, key);
       continue;

@@ -70,10 +70,19 @@ class PlanCarrier {
   }
 
  private:
+  // The commands of this step are the first that can be about it.
+  model::InstanceRecord new_record(const model::InstanceKey& key) const {
+    const model::CounterRecord& counters = context_.state.durable().counters;
+    model::InstanceRecord record;
+    record.key = key;
+    record.first_command = {counters.epoch, counters.revision + 1};
+    return record;
+  }
+
   // The record to change: the known one, or a new one; with its ids.
   std::optional<model::InstanceRecord> record_for(const model::InstanceKey& key) {
-    const auto* known = context_.state.find_instance(key);
-    model::InstanceRecord record = known != nullptr ? *known : model::InstanceRecord{.key = key};
+    const auto* known = context_.state.find<model::InstanceRecord>(key);
+    model::InstanceRecord record = known != nullptr ? *known : new_record(key);
     if (record.uid == 0) {
       const auto gid = gid_of(context_.state, key.item, context_.config.gids);
       const auto uid = gid ? take_uid(context_.state, context_.config.uids) : std::nullopt;
@@ -152,7 +161,7 @@ class PlanCarrier {
   }
 
   bool was_refused(const model::InstanceKey& key) const {
-    const auto* last = context_.state.find_decision(key);
+    const auto* last = context_.state.find<model::DecisionRecord>(key);
     return last != nullptr && !last->place;
   }
 
@@ -209,7 +218,7 @@ class PlanCarrier {
   // The first word counts, as long as the reason is the same: what the nodes lack changes with
   // every breath they take, and is no other decision.
   void write_down_first(const model::DecisionRecord& refusal) {
-    const auto* last = context_.state.find_decision(refusal.key);
+    const auto* last = context_.state.find<model::DecisionRecord>(refusal.key);
     const bool said = last != nullptr && last->reason == refusal.reason &&
                       last->text == refusal.text && !last->place;
     if (!said) context_.state.put(refusal);
@@ -232,7 +241,7 @@ class PlanCarrier {
   void leave_running(const Refusal& refusal, model::Problem problem) {
     remember_refusal(refusal.key, std::move(problem));
     if (rebalance_ != nullptr) return;  // the plain plan that follows may say otherwise
-    const model::InstanceRecord& record = *context_.state.find_instance(refusal.key);
+    const model::InstanceRecord& record = *context_.state.find<model::InstanceRecord>(refusal.key);
     decide(refusal, fmt::format("{} ({} is left running on {})", refusal.version, record.version,
                                 model::to_string(*record.place)));
   }
@@ -320,13 +329,13 @@ class PlanCarrier {
       if (cached) record.paused = false;
       lose_place(record);
       context_.instances[record.key].refusal.reset();
-      context_.state.erase_decision(record.key);
+      context_.state.erase<model::DecisionRecord>(record.key);
       put(record);
     }
     for (auto& [key, observed] : context_.instances) {
       if (!observed.refusal || requests_.contains(key)) continue;
       observed.refusal.reset();
-      context_.state.erase_decision(key);
+      context_.state.erase<model::DecisionRecord>(key);
       context_.dirty.statuses.insert(key);
     }
   }
@@ -337,7 +346,7 @@ class PlanCarrier {
   }
 
   void put(const model::InstanceRecord& record) {
-    const auto* known = context_.state.find_instance(record.key);
+    const auto* known = context_.state.find<model::InstanceRecord>(record.key);
     if (known != nullptr && *known == record) return;
     const bool same_place = known != nullptr && known->place == record.place;
     const bool same_run =
@@ -577,7 +586,7 @@ void launcher_pass(Context& context) {
   // What made us plan may also have changed how much room there is.
   context.dirty.letters.insert(context.holding_back.begin(), context.holding_back.end());
   std::erase_if(context.refused_starts, [&](const model::InstanceKey& key) {
-    const auto* record = context.state.find_instance(key);
+    const auto* record = context.state.find<model::InstanceRecord>(key);
     return record == nullptr || !start_was_refused(context, *record);
   });
   answer_calls(context);

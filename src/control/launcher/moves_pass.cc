@@ -90,7 +90,7 @@ std::optional<Time> next_look_at(const Context& context, const model::InstanceRe
 }
 
 void look_at(Context& context, const model::InstanceKey& key) {
-  const auto* record = context.state.find_instance(key);
+  const auto* record = context.state.find<model::InstanceRecord>(key);
   if (record == nullptr || !record->place || !can_be_given_up(context, *record)) return;
   Move* move = find_move(context, *record);
   if (move == nullptr) return;
@@ -111,7 +111,7 @@ Judgement watch(Context& context, const model::InstanceRecord& record) {
 // Whether it has come back to where it was, or cannot: then it may go elsewhere again.
 bool has_returned(const Context& context, const model::InstanceKey& key,
                   const model::NodeId& node) {
-  const auto* record = context.state.find_instance(key);
+  const auto* record = context.state.find<model::InstanceRecord>(key);
   if (record == nullptr || !record->place || record->place->node != node) return true;
   if (is_failed_node(context, node)) return true;
   const auto* status = run_as_told(context, *record);
@@ -184,7 +184,7 @@ bool has_failed_to_move(const Context& context, const model::InstanceRecord& rec
 
 bool go_on_moving(Context& context, const model::InstanceKey& key) {
   if (context.failed_moves.erase(key) == 0) return false;
-  const auto* record = context.state.find_instance(key);
+  const auto* record = context.state.find<model::InstanceRecord>(key);
   if (record == nullptr || !can_go_back(context, *record)) return false;
   begin(context, *record).is_last_resort = true;
   context.dirty.statuses.insert(key);

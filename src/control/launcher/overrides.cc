@@ -7,7 +7,7 @@ namespace {
 
 void store(Context& context, const std::string& name, std::optional<model::EnvOverride> list) {
   context.countdowns.overrides.erase(name);
-  if (!list) return context.state.erase_env_override(name);
+  if (!list) return context.state.erase<model::EnvOverride>(name);
   const bool expires = next_expiry(*list, context.now) != kNever;
   list->counted_from = expires ? std::optional(context.date_of(context.now)) : std::nullopt;
   context.state.put(*list);
@@ -44,7 +44,7 @@ std::set<model::InstanceKey> replace_override(Context& context, const std::strin
   std::set<model::InstanceKey> changed;
   for (const auto& [key, variables] : before) {
     if (variables_of(durable, key) == variables) continue;
-    context.mark(*context.state.find_instance(key));
+    context.mark(*context.state.find<model::InstanceRecord>(key));
     changed.insert(key);
   }
   return changed;

@@ -69,7 +69,7 @@ bool has_been_active_since(Context& context, const model::InstanceRecord& record
 }
 
 void look_at_proof(Context& context, const model::InstanceKey& key, ObservedInstance& observed) {
-  const auto* record = context.state.find_instance(key);
+  const auto* record = context.state.find<model::InstanceRecord>(key);
   const bool is_placed = record != nullptr && record->place;
   const auto counted = is_placed ? run_that_counts(context, *record) : std::nullopt;
   std::optional<Proof>& proof = observed.proof;

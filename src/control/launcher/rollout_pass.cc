@@ -33,7 +33,7 @@ void mark_paused(Context& context, const RequestKey& key) {
 
 void end(Context& context, const RequestKey& key) {
   mark_paused(context, key);
-  context.state.erase_rollout(key);
+  context.state.erase<model::RolloutRecord>(key);
   context.rollouts.erase(key);
 }
 
@@ -208,7 +208,7 @@ class RolloutOf {
     for (const model::InstanceKey& key : old_) {
       if (coming_ >= context_.config.rollout_at_once) return;
       ++coming_;
-      const model::InstanceRecord& record = *context_.state.find_instance(key);
+      const model::InstanceRecord& record = *context_.state.find<model::InstanceRecord>(key);
       if (record.version == goal_of(record_, key)) {
         restart(record);
       } else {

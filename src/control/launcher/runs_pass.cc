@@ -34,7 +34,7 @@ bool has_come_up(const Context& context, const model::InstanceRecord& record) {
 
 bool is_at_rest(const Context& context, const model::InstanceKey& key,
                 const std::set<model::NodeId>& nodes_before) {
-  const auto* record = context.state.find_instance(key);
+  const auto* record = context.state.find<model::InstanceRecord>(key);
   const bool placed = record != nullptr && record->place;
   for (const model::NodeId& id : nodes_before) {
     if (placed && record->place->node == id) continue;

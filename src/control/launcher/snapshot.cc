@@ -93,7 +93,7 @@ std::optional<placement::Present> present_of(const Context& context,
 
 void add_avoided(const Context& context, placement::Snapshot& snapshot) {
   for (const auto& [key, avoided] : context.avoided) {
-    const auto* record = context.state.find_instance(key);
+    const auto* record = context.state.find<model::InstanceRecord>(key);
     if (record == nullptr || record->version != avoided.version) continue;
     for (const auto& [node, until] : avoided.until) snapshot.avoided[key].insert(node);
   }

@@ -47,7 +47,7 @@ class Gate {
 
   void occupy(const model::InstanceKey& key, const std::string& version,
               const model::RuntimeId& runtime) {
-    const auto* record = context_.state.find_instance(key);
+    const auto* record = context_.state.find<model::InstanceRecord>(key);
     const bool stays = record != nullptr && record->place && record->place->node == id_;
     door_.occupy(key, find_item(context_, key, version), runtime,
                  stays ? Stay::Stays : Stay::Leaves);
@@ -66,7 +66,8 @@ bool scheduled_before(const model::InstanceRecord& a, const model::InstanceRecor
 std::vector<const model::InstanceRecord*> in_scheduling_order(
     const Context& context, const std::map<model::InstanceKey, Told>& newcomers) {
   std::vector<const model::InstanceRecord*> records;
-  for (const auto& [key, wanted] : newcomers) records.push_back(context.state.find_instance(key));
+  for (const auto& [key, wanted] : newcomers)
+    records.push_back(context.state.find<model::InstanceRecord>(key));
   std::ranges::sort(records, [](const auto* a, const auto* b) { return scheduled_before(*a, *b); });
   return records;
 }
@@ -103,7 +104,7 @@ GateAnswer ask_gate(const Context& context, const model::NodeId& id,
     }
     answer.held_back.insert(newcomer->key);
     for (const model::InstanceKey& key : context.state.instances_on(id)) {
-      const auto* other = context.state.find_instance(key);
+      const auto* other = context.state.find<model::InstanceRecord>(key);
       if (leaves_later_than(context, *other, id, *newcomer)) answer.hurried.insert(key);
     }
   }

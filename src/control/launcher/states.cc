@@ -1,5 +1,7 @@
 #include "control/launcher/states.h"
 
+#include <algorithm>
+
 #include "control/launcher/handover.h"
 
 namespace berth::control {
@@ -10,9 +12,16 @@ bool is_reported_up(const ObservedNode& node, const model::InstanceKey& key) {
   return status != node.reported.end() && !status->second.stopping;
 }
 
+// What it has said of an earlier run is not about the one that it is told to begin.
+bool begins_anew(const ObservedNode& node, const model::InstanceKey& key) {
+  const auto order = node.told.find(key);
+  return order != node.told.end() && order->second.begins_anew &&
+         (order->second.number == model::CommandNumber{} || node.acted < order->second.number);
+}
+
 // What is up there has begun, and goes on from what it has; unless it is started anew.
 bool goes_on(const ObservedNode& node, const model::InstanceKey& key, const Told& what) {
-  if (!is_reported_up(node, key)) return false;
+  if (!is_reported_up(node, key) || begins_anew(node, key)) return false;
   const model::ReportedStatus& status = node.reported.at(key);
   return !status.prepare_only && status.version == what.version && status.runtime == what.runtime;
 }
@@ -33,13 +42,33 @@ bool is_on_trial_on(const Context& context, const model::NodeId& id,
   return record.place && record.place->node == id && can_go_back(context, record);
 }
 
+// Goes on before anybody heard that it had come: it has begun from what is kept of a node before.
+bool leaves_as_the_last(const ObservedNode& node, const model::NodeId& id,
+                        const model::InstanceRecord& record, const model::StateRecord& kept) {
+  if (!record.leaving || record.leaving->place.node != id || !record.place) return false;
+  if (kept.node == record.place->node) return false;
+  const auto revoked = node.revoked.find(record.key);
+  if (revoked != node.revoked.end()) return !revoked->second.prepare_only;
+  const auto told = node.told.find(record.key);
+  return told != node.told.end() && !told->second.what.prepare_only;
+}
+
 bool counts(const Context& context, const model::NodeId& id, const model::InstanceRecord& record) {
   const ObservedNode& node = *context.find_node(id);
   if (node.info.partitions.unit_wide) return false;  // it is where it is, for all nodes
-  const auto* kept = context.state.find_state(record.key);
+  const auto* kept = context.state.find<model::StateRecord>(record.key);
   if (kept == nullptr) return may_begin(context, id, record);
-  if (kept->node == id) return true;
+  if (kept->node == id || leaves_as_the_last(node, id, record, *kept)) return true;
   return record.place && record.place->node == id && is_reported_up(node, record.key);
+}
+
+// What had this name before was erased. Its last word comes back where a disk has lost what it
+// acknowledged: the node itself says that it has acted on nothing since. What is up there says what
+// it has, whoever has told it to run.
+bool is_of_an_erased_one(const ObservedNode& node, const model::InstanceRecord& record,
+                         std::span<const model::InstanceKey> gone) {
+  if (node.acted >= record.first_command) return false;
+  return !is_reported_up(node, record.key) || std::ranges::find(gone, record.key) != gone.end();
 }
 
 void keep(Context& context, model::StateRecord record) {
@@ -49,13 +78,16 @@ void keep(Context& context, model::StateRecord record) {
 
 }  // namespace
 
-void hear_state(Context& context, const model::NodeId& node, const model::SavedState& state) {
-  const auto* record = context.state.find_instance(state.key);
+void hear_state(Context& context, const model::NodeId& node, const model::SavedState& state,
+                std::span<const model::InstanceKey> gone) {
+  const auto* record = context.state.find<model::InstanceRecord>(state.key);
   if (record != nullptr && is_on_trial_on(context, node, *record)) return;
-  context.nodes.at(node).states_heard.insert_or_assign(state.key, state.digest);
+  ObservedNode& said_by = context.nodes.at(node);
+  said_by.states_heard.insert_or_assign(state.key, state.digest);
   context.dirty.letters.insert(node);
-  if (record == nullptr || !counts(context, node, *record)) return;
-  const auto* kept = context.state.find_state(state.key);
+  if (record == nullptr || is_of_an_erased_one(said_by, *record, gone)) return;
+  if (!counts(context, node, *record)) return;
+  const auto* kept = context.state.find<model::StateRecord>(state.key);
   const bool is_behind = state.digest == model::SavedState::kTooLarge;
   if (kept != nullptr && kept->node == node && kept->is_behind == is_behind &&
       (is_behind || kept->state.digest == state.digest)) {
@@ -74,7 +106,7 @@ void pass_state_on(Context& context, const model::InstanceRecord& record) {
 }
 
 void trust_state(Context& context, const model::InstanceRecord& record) {
-  const auto* kept = context.state.find_state(record.key);
+  const auto* kept = context.state.find<model::StateRecord>(record.key);
   if (kept == nullptr || kept->node == record.place->node) return;
   model::StateRecord changed = *kept;
   changed.node = record.place->node;
@@ -84,7 +116,7 @@ void trust_state(Context& context, const model::InstanceRecord& record) {
 
 void forget_states_on(Context& context, const model::NodeId& node) {
   for (const model::InstanceKey& key : context.state.instances_on(node)) {
-    const auto* kept = context.state.find_state(key);
+    const auto* kept = context.state.find<model::StateRecord>(key);
     if (kept == nullptr || kept->node != node) continue;
     model::StateRecord changed = *kept;
     changed.node = model::NodeId{};
@@ -95,7 +127,7 @@ void forget_states_on(Context& context, const model::NodeId& node) {
 
 std::optional<model::SavedState> state_for(const Context& context, const model::NodeId& node,
                                            const model::InstanceKey& key, const Told& what) {
-  const auto* kept = context.state.find_state(key);
+  const auto* kept = context.state.find<model::StateRecord>(key);
   const bool is_there = kept != nullptr && kept->node == node;
   if (kept == nullptr || is_there || kept->state.digest.empty()) return std::nullopt;
   if (what.prepare_only) return std::nullopt;  // it comes with the order to start

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <optional>
+#include <span>
 
 #include "control/context.h"
 
@@ -10,8 +11,9 @@ namespace berth::control {
 // A node says what the state of an instance is. It is kept if the word of this node counts: of the
 // node that the kept one is from, until the instance has moved; then of its next place. What the
 // node has said is looked at either way, and the node will be told so; but not what a copy says
-// that has yet to prove itself.
-void hear_state(Context& context, const model::NodeId& node, const model::SavedState& state);
+// that has yet to prove itself. `gone`: what the same report says is not there any more.
+void hear_state(Context& context, const model::NodeId& node, const model::SavedState& state,
+                std::span<const model::InstanceKey> gone);
 
 // The instance is active at its place: what it goes on from there is what counts, unless it may
 // still have to go back.

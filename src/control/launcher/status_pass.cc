@@ -171,13 +171,13 @@ void publish(Context& context, const model::InstanceKey& key, ObservedInstance& 
 void publish_and_forget(Context& context, const model::InstanceKey& key) {
   const auto observed = context.instances.try_emplace(key).first;
   publish(context, key, observed->second);
-  const bool known = context.state.find_instance(key) != nullptr;
+  const bool known = context.state.find<model::InstanceRecord>(key) != nullptr;
   if (!known && !observed->second.published) context.instances.erase(observed);
 }
 
 std::optional<model::InstanceStatus> state_of(const Context& context, const model::InstanceKey& key,
                                               const ObservedInstance* observed) {
-  const auto* record = context.state.find_instance(key);
+  const auto* record = context.state.find<model::InstanceRecord>(key);
   const auto* refusal = observed != nullptr && observed->refusal ? &*observed->refusal : nullptr;
   if (record == nullptr || record->phase == model::Phase::Cached ||
       record->phase == model::Phase::Erasing) {

@@ -85,7 +85,7 @@ std::optional<Told> where_it_leaves(const Context& context, const model::Instanc
 
 std::optional<Told> wanted_on(const Context& context, const model::NodeId& node,
                               const model::InstanceKey& key) {
-  const auto* record = context.state.find_instance(key);
+  const auto* record = context.state.find<model::InstanceRecord>(key);
   if (record == nullptr || record->preinstalled) return std::nullopt;
   if (record->place && record->place->node == node) return at_its_place(context, *record);
   if (record->leaving && record->leaving->place.node == node) {
@@ -105,7 +105,7 @@ model::InstanceSpec spec_of(const Context& context, const model::InstanceKey& ke
                             const Told& told) {
   const auto& items = context.state.durable().items;
   const auto item = items.find({key.item, told.version});
-  const auto* record = context.state.find_instance(key);
+  const auto* record = context.state.find<model::InstanceRecord>(key);
   CHECK(item != items.end() && record != nullptr, "only known items are told to agents");
   const model::Item* former = find_former(context, key, told);
   model::InstanceSpec spec{.key = key,

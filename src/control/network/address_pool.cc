@@ -85,12 +85,12 @@ const model::NetworkRecord* network_for(State& state, const model::OwnerId& owne
 
 void erase_network(State& state, const model::OwnerId& owner) {
   for (const auto& address : addresses_in(state.durable(), owner)) {
-    state.erase_node_address(owner, address.node);
+    state.erase<model::NodeAddressRecord>({owner, address.node});
   }
   while (const auto* freed = longest_free(state.durable(), owner)) {
-    state.erase_freed_address(owner, freed->sequence);
+    state.erase<model::FreedAddressRecord>({owner, freed->sequence});
   }
-  state.erase_network(owner);
+  state.erase<model::NetworkRecord>(owner);
 }
 
 std::optional<model::Ipv4> take_address(State& state, const model::OwnerId& owner) {
@@ -103,7 +103,7 @@ std::optional<model::Ipv4> take_address(State& state, const model::OwnerId& owne
   const auto* freed = longest_free(state.durable(), owner);
   if (freed == nullptr) return std::nullopt;
   const model::FreedAddressRecord taken = *freed;
-  state.erase_freed_address(owner, taken.sequence);
+  state.erase<model::FreedAddressRecord>({owner, taken.sequence});
   return taken.address;
 }
 
@@ -131,7 +131,7 @@ bool give_back_addresses_of(State& state, const model::NodeId& node) {
     const auto found = state.durable().node_addresses.find({owner, node});
     if (found == state.durable().node_addresses.end()) continue;
     const model::Ipv4 address = found->second.address;
-    state.erase_node_address(owner, node);
+    state.erase<model::NodeAddressRecord>({owner, node});
     give_back_address(state, owner, address);
     any = true;
   }

@@ -56,7 +56,7 @@ class Holders {
   };
 
   const model::Item* item_of(const model::InstanceKey& key) const {
-    const auto* record = context_.state.find_instance(key);
+    const auto* record = context_.state.find<model::InstanceRecord>(key);
     return record == nullptr ? nullptr : networked_item(context_, *record);
   }
 
@@ -121,7 +121,7 @@ class Holders {
   // --- Giving back.
 
   bool may_keep(const model::InstanceKey& key, const model::InstanceNetwork& holding) const {
-    const auto* record = context_.state.find_instance(key);
+    const auto* record = context_.state.find<model::InstanceRecord>(key);
     if (record == nullptr || !record->place || networks_.nameless.contains(key)) return false;
     const model::Item* item = networked_item(context_, *record);
     return item == nullptr || item->owner == holding.owner;
@@ -141,12 +141,13 @@ class Holders {
   // One that was erased and is asked for again in the same step has a new record, and keeps what it
   // had: only the record tells of it after a restart.
   void keep(const model::InstanceKey& key, const model::Ipv4& address) {
-    if (context_.state.find_instance(key)->address != address) set_address(key, address);
+    if (context_.state.find<model::InstanceRecord>(key)->address != address)
+      set_address(key, address);
   }
 
   bool is_gone(const model::InstanceKey& key) const {
     if (!context_.unheard.empty()) return false;
-    if (const auto* record = context_.state.find_instance(key)) {
+    if (const auto* record = context_.state.find<model::InstanceRecord>(key)) {
       if (record->place && is_present(context_, record->place->node, key)) return false;
       if (record->leaving && is_present(context_, record->leaving->place.node, key)) return false;
     }
@@ -189,7 +190,7 @@ class Holders {
   }
 
   std::optional<model::Problem> assign_address(const model::InstanceKey& key) {
-    const auto* record = context_.state.find_instance(key);
+    const auto* record = context_.state.find<model::InstanceRecord>(key);
     const model::OwnerId& owner = networked_item(context_, *record)->owner;
     const auto* network = network_for(context_.state, owner, context_.config);
     if (network == nullptr) {
@@ -212,7 +213,7 @@ class Holders {
   }
 
   void set_address(const model::InstanceKey& key, std::optional<model::Ipv4> address) {
-    const auto* known = context_.state.find_instance(key);
+    const auto* known = context_.state.find<model::InstanceRecord>(key);
     if (known == nullptr) return;
     model::InstanceRecord record = *known;
     record.address = address;
@@ -236,7 +237,8 @@ class Holders {
 
   void mark(const model::InstanceKey& key) {
     context_.dirty.statuses.insert(key);
-    if (const auto* record = context_.state.find_instance(key)) context_.mark(*record);
+    if (const auto* record = context_.state.find<model::InstanceRecord>(key))
+      context_.mark(*record);
   }
 
   Context& context_;

@@ -11,7 +11,7 @@ using Keys = std::set<model::InstanceKey>;
 
 bool is_said_by_record(const Context& context, const model::NodeId& node,
                        const model::InstanceKey& key) {
-  const auto* record = context.state.find_instance(key);
+  const auto* record = context.state.find<model::InstanceRecord>(key);
   if (record == nullptr) return false;
   return (record->place && record->place->node == node) ||
          (record->leaving && record->leaving->place.node == node);

@@ -93,7 +93,7 @@ class Topology {
 
   // One that has to stop is not connected with anybody any more.
   const model::Item* shown_item(const model::InstanceKey& key) const {
-    const auto* record = context_.state.find_instance(key);
+    const auto* record = context_.state.find<model::InstanceRecord>(key);
     if (record == nullptr || networks_.retiring.contains(key)) return nullptr;
     return networked_item(context_, *record);
   }
@@ -111,7 +111,7 @@ class Topology {
       const ObservedNode* observed = context_.find_node(node);
       if (observed != nullptr && !runs_without_network(*observed, key)) add_if_present(node);
     };
-    if (const auto* record = context_.state.find_instance(key)) {
+    if (const auto* record = context_.state.find<model::InstanceRecord>(key)) {
       if (record->place) {
         const bool can_start = shown_item(key) != nullptr && !networks_.troubled.contains(key);
         can_start ? add(record->place->node) : add_if_joined(record->place->node);

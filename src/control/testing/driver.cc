@@ -170,13 +170,17 @@ Event Driver::reported(const std::string& node, model::Report report) {
 
 Effects Driver::step(std::vector<Event> events) {
   Effects effects = controller_->step(now_, events);
-  apply_writes(disk_, effects.writes);
+  keep(effects.writes);
   EXPECT_EQ(disk_, durable()) << "disk and memory differ";
   for (const Outgoing& outgoing : effects.commands) check_command(outgoing);
   check_changes(effects.changes);
   check_wake(effects.wake_at);
   collect(effects);
   return effects;
+}
+
+void Driver::keep(const std::vector<Write>& writes) {
+  for (const Write& write : writes) control::apply(disk_, write);
 }
 
 void Driver::collect(const Effects& effects) {

@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "control/controller.h"
+#include "control/tables.h"
 #include "control/testing/builders.h"
-#include "control/testing/disk.h"
 #include "control/testing/fake_agent.h"
 
 namespace berth::control {
@@ -61,7 +61,7 @@ class Driver {
   // The controller dies and starts again from its disk, perhaps after a while; every stream breaks.
   void restart(Duration absence = {});
   // Before a restart: it is stopped in good order, and does not just die.
-  void stop() { apply_writes(disk_, controller_->last_writes(now_)); }
+  void stop() { keep(controller_->last_writes(now_)); }
   // From the next restart on, the date of the machine is another.
   void set_date_of_zero(Duration date) { config_.date_of_zero = date; }
   // From another disk.
@@ -129,6 +129,9 @@ class Driver {
   void let_agents_answer();
 
   bool sends_heartbeats(const model::NodeId& node) const;
+
+  // What a store would hold after the writes.
+  void keep(const std::vector<Write>& writes);
 
   Time next_event() const;
 

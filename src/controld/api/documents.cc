@@ -15,6 +15,7 @@
 #include "controld/api/calls.h"
 #include "controld/api/messages.h"
 #include "controld/cluster_documents.h"
+#include "controld/desired_documents.h"
 #include "placement/explanation.h"
 #include "placement/request.h"
 
@@ -162,7 +163,6 @@ class ApplyRun : public std::enable_shared_from_this<ApplyRun> {
     if (!wait_) return;
     services_.hub.add({.call = call_,
                        .about = "",
-                       .events = false,
                        .only = std::set<model::InstanceKey>(keys.begin(), keys.end())},
                       {.instances = std::move(views), .nodes = {}});
   }
@@ -233,7 +233,7 @@ Result<std::string> planned(Cluster cluster, const v1::PlanRequest& request, con
                                       .is_wanted = is_wanted,
                                       .verdicts_max = planner.limits().verdicts});
   if (plan.given_up) return planner.why_given_up();
-  return codec::plan_to_json(plan, revision);
+  return codec::plan_to_json(plan, revision, placement::downtimes_of(snapshot, plan));
 }
 
 // The cluster, and the decisions about those that may be meant by a name.
@@ -305,29 +305,15 @@ struct SelectedDocuments {
   model::Manifest documents;
 };
 
-const std::string& text_of(const std::string& name) { return name; }
-const std::string& text_of(const model::SubjectId& id) { return id.value(); }
-
-template <class Map>
-void select(const Map& documents, const std::string& name, model::Manifest& selected) {
-  for (const auto& [key, document] : documents) {
-    if (name.empty() || text_of(key) == name) selected.emplace_back(document);
+// "Item, Deployment or Subject"
+std::string kept_kinds_text() {
+  std::vector<std::string_view> names;
+  for (const model::DocumentKind& kind : model::document_kinds()) {
+    if (kind.is_kept) names.push_back(kind.name);
   }
-}
-
-SelectedDocuments select(const control::Durable& durable, const std::string& kind,
-                         const std::string& name) {
-  SelectedDocuments selected{durable.counters.revision, {}};
-  if (kind == "Deployment") select(durable.deployments, name, selected.documents);
-  if (kind == "NodeConfig") select(durable.node_configs, name, selected.documents);
-  if (kind == "EnvOverride") select(durable.env_overrides, name, selected.documents);
-  if (kind == "Subject") select(durable.subjects, name, selected.documents);
-  if (kind != "Item") return selected;
-  for (const auto& [key, item] : durable.items) {
-    const bool is_meant = name.empty() || key.item.value() == name || to_string(key) == name;
-    if (is_meant) selected.documents.emplace_back(item);
-  }
-  return selected;
+  const std::string_view last = names.back();
+  names.pop_back();
+  return fmt::format("{} or {}", fmt::join(names, ", "), last);
 }
 
 }  // namespace
@@ -374,17 +360,15 @@ void get_cluster(const Services& services, const v1::GetClusterRequest&, const C
 
 void list_documents(const Services& services, const v1::ListDocumentsRequest& request,
                     const CallPtr& call) {
-  const std::string& kind = request.kind();
-  static const std::set<std::string> kKinds{"Item", "Deployment", "NodeConfig", "EnvOverride",
-                                            "Subject"};
-  if (!kKinds.contains(kind)) {
-    return call->fail(
-        invalid_input("kind must be Item, Deployment, NodeConfig, EnvOverride or Subject"));
+  const model::DocumentKind* kind = model::find_document_kind(request.kind());
+  if (kind == nullptr || !kind->is_kept) {
+    return call->fail(invalid_input("kind must be " + kept_kinds_text()));
   }
   look(
       services, call,
-      [request](const control::Controller& controller) {
-        return select(controller.durable(), request.kind(), request.name());
+      [kind, name = request.name()](const control::Controller& controller) {
+        return SelectedDocuments{revision_of(controller),
+                                 documents_of(controller.durable(), *kind, name)};
       },
       [request, call](const SelectedDocuments& selected) {
         if (selected.documents.empty() && !request.name().empty()) {

@@ -1,7 +1,10 @@
 #include <algorithm>
+#include <iterator>
 
 #include "controld/api/calls.h"
 #include "controld/api/messages.h"
+#include "controld/desired_documents.h"
+#include "controld/topics.h"
 #include "shell/clock.h"
 
 namespace berth::controld::api {
@@ -20,15 +23,43 @@ void list_events(const Services& services, const v1::ListEventsRequest& request,
   });
 }
 
+namespace {
+
+Result<WatchHub::Watcher> watcher_for(const v1::WatchRequest& request, const CallPtr& call) {
+  WatchHub::Watcher watcher{.call = call, .about = request.about()};
+  if (!request.kinds().empty()) watcher.topics = TRY(parse_topics(request.kinds()));
+  if (request.events()) watcher.topics.emplace(kEventsTopic);
+  if (request.after() != 0) watcher.after = request.after();
+  watcher.told_revisions = watcher.after || !request.kinds().empty();
+  return watcher;
+}
+
+// All that there is of what it wants to hear of.
+WatchHub::Everything everything_for(const WatchHub::Watcher& watcher,
+                                    const control::Controller& controller) {
+  WatchHub::Everything everything;
+  if (watcher.after) return everything;
+  if (watcher.topics.contains(kInstancesTopic)) everything.instances = instances_of(controller);
+  if (watcher.topics.contains(kNodesTopic)) everything.nodes = nodes_of(controller, shell::now());
+  for (const model::DocumentKind& kind : model::document_kinds()) {
+    if (!watcher.topics.contains(kind.plural)) continue;
+    std::ranges::move(documents_of(controller.durable(), kind),
+                      std::back_inserter(everything.documents));
+  }
+  return everything;
+}
+
+}  // namespace
+
 // Looked at between two steps: what the copy does not show will come as a change, and the copy
 // itself when all that it shows is durable.
 void watch(const Services& services, const v1::WatchRequest& request, const CallPtr& call) {
-  const auto add = [&services, request, call](const control::Controller& controller) {
-    auto everything = std::make_shared<WatchHub::Everything>(WatchHub::Everything{
-        .instances = instances_of(controller), .nodes = nodes_of(controller, shell::now())});
-    return [&services, request, call, everything, expected = services.hub.expect()] {
-      services.hub.add({.call = call, .about = request.about(), .events = request.events()},
-                       std::move(*everything));
+  const auto watcher = watcher_for(request, call);
+  if (!watcher) return call->fail(watcher.error());
+  const auto add = [&services, watcher = *watcher](const control::Controller& controller) {
+    auto everything = std::make_shared<WatchHub::Everything>(everything_for(watcher, controller));
+    return [&services, watcher, everything, expected = services.hub.expect()] {
+      services.hub.add(watcher, std::move(*everything));
     };
   };
   if (!services.loop.post(Loop::Look(add))) call->fail(busy());

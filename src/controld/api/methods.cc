@@ -10,6 +10,7 @@
 #include "base/check.h"
 #include "base/suggest.h"
 #include "controld/api/calls.h"
+#include "model/document.h"
 
 namespace berth::controld::api {
 namespace {
@@ -32,6 +33,31 @@ const google::protobuf::MethodDescriptor* descriptor_of(const std::string& name)
   return file->FindServiceByName("Berth")->FindMethodByName(name);
 }
 
+template <class Add>
+void for_each_route(Add add) {
+  for (const model::DocumentKind& kind : model::document_kinds()) {
+    if (kind.is_kept) add("/v1/" + std::string(kind.plural), kind.name);
+  }
+}
+
+std::vector<Route> routes_to_list() {
+  std::vector<Route> routes;
+  for_each_route([&](const std::string& path, std::string_view kind) {
+    routes.push_back({"GET", path, {"kind", kind}});
+    routes.push_back({"GET", path + "/{name}", {"kind", kind}});
+  });
+  return routes;
+}
+
+std::vector<Route> routes_to_delete() {
+  std::vector<Route> routes;
+  for_each_route([&](const std::string& path, std::string_view kind) {
+    routes.push_back({"DELETE", path + "/{name}", {"kind", kind}});
+  });
+  routes.push_back({"DELETE", "/v1/instances/{name...}", {"kind", "Instance"}});
+  return routes;
+}
+
 std::vector<Method> make_methods() {
   using enum Access;
   using enum Effect;
@@ -45,20 +71,7 @@ std::vector<Method> make_methods() {
        {{"GET", "/v1/cluster"}},
        0,
        run<v1::GetClusterRequest, get_cluster>},
-      {"ListDocuments",
-       Viewers,
-       Reads,
-       {{"GET", "/v1/items", {"kind", "Item"}},
-        {"GET", "/v1/items/{name}", {"kind", "Item"}},
-        {"GET", "/v1/deployments", {"kind", "Deployment"}},
-        {"GET", "/v1/deployments/{name}", {"kind", "Deployment"}},
-        {"GET", "/v1/nodeconfigs", {"kind", "NodeConfig"}},
-        {"GET", "/v1/nodeconfigs/{name}", {"kind", "NodeConfig"}},
-        {"GET", "/v1/envoverrides", {"kind", "EnvOverride"}},
-        {"GET", "/v1/envoverrides/{name}", {"kind", "EnvOverride"}},
-        {"GET", "/v1/subjects", {"kind", "Subject"}},
-        {"GET", "/v1/subjects/{name}", {"kind", "Subject"}}},
-       0,
+      {"ListDocuments", Viewers, Reads, routes_to_list(), 0,
        run<v1::ListDocumentsRequest, list_documents>},
       {"ListInstances",
        Viewers,
@@ -79,16 +92,7 @@ std::vector<Method> make_methods() {
        0,
        run<v1::ListEventsRequest, list_events>},
       {"Watch", Viewers, Reads, {{"GET", "/v1/watch"}}, 0, run<v1::WatchRequest, watch>},
-      {"Delete",
-       Admins,
-       Changes,
-       {{"DELETE", "/v1/items/{name}", {"kind", "Item"}},
-        {"DELETE", "/v1/deployments/{name}", {"kind", "Deployment"}},
-        {"DELETE", "/v1/nodeconfigs/{name}", {"kind", "NodeConfig"}},
-        {"DELETE", "/v1/envoverrides/{name}", {"kind", "EnvOverride"}},
-        {"DELETE", "/v1/subjects/{name}", {"kind", "Subject"}},
-        {"DELETE", "/v1/instances/{name...}", {"kind", "Instance"}}},
-       kSmall,
+      {"Delete", Admins, Changes, routes_to_delete(), kSmall,
        run<v1::DeleteRequest, delete_document>},
       {"Cordon",
        Admins,

@@ -31,7 +31,7 @@ enum class Effect { Reads, Changes };
 // slashes. `fixed` is a field that this way sets.
 struct Route {
   std::string_view verb;
-  std::string_view path;
+  std::string path;
   std::pair<std::string_view, std::string_view> fixed = {};
 };
 

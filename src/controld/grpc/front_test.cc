@@ -82,7 +82,7 @@ TEST_F(GrpcFront, StreamsWatches) {
   context.TryCancel();
   EXPECT_FALSE(watch->Read(&event));
   EXPECT_FALSE(watch->Finish().ok());
-  while (plane_.hub().has_watchers()) std::this_thread::yield();
+  while (plane_.hub().watchers() > 0) std::this_thread::yield();
 }
 
 TEST_F(GrpcFront, AppliesAndWaits) {

@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-#include "control/durable.h"
+#include "control/tables.h"
 #include "model/item.h"
 #include "model/node.h"
 

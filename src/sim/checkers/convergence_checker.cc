@@ -192,11 +192,13 @@ class Comparison {
     return observed != world_.controller()->nodes().end() && observed->second.reachable();
   }
 
-  // What was asked for so from the start is tried again and again, and never comes up.
+  // What was asked for so from the start is tried again and again, and never comes up. While there
+  // is a rollout the next failure may send it back.
   bool is_a_vain_try(const InstanceKey& key, const model::NodeId& node, const Run& run) const {
     const auto record = durable_.instances.find(key);
     return record != durable_.instances.end() && is_broken(run.spec.item) &&
            run.state == Run::State::Starting && record->second.place &&
+           !durable_.rollouts.contains({key.item, key.subject}) &&
            record->second.place->node == node && run.spec.item.version == record->second.version;
   }
 
@@ -234,6 +236,8 @@ class Comparison {
       }
     }
     for (const auto& [id, node] : world_.controller()->nodes()) {
+      // A machine that stands still takes its orders when it goes on.
+      if (node.is_behind()) complain("{} has not acted on what it was told", id.value());
       for (const auto& [key, status] : node.reported) {
         if (status.stopping) complain("{} is stopping on {}", to_string(key), id.value());
       }

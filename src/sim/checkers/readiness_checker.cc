@@ -28,7 +28,7 @@ class ReadinessChecker : public Checker {
 
   void controller_stepped(const control::Effects& effects) override {
     for (const control::Write& write : effects.writes) {
-      if (write.table != control::Table::Instances || !write.record) continue;
+      if (write.table != control::table_of<model::InstanceRecord>() || !write.record) continue;
       const auto& record = std::get<model::InstanceRecord>(*write.record);
       const auto before = places_.find(record.key);
       const bool is_new =

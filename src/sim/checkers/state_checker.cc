@@ -34,7 +34,7 @@ class StateChecker : public Checker {
 
   void controller_committed(const control::Effects& effects) override {
     for (const control::Write& write : effects.writes) {
-      if (write.table != control::Table::States) continue;
+      if (write.table != control::table_of<model::StateRecord>()) continue;
       if (write.record) {
         keep(write.key, std::get<model::StateRecord>(*write.record));
       } else {
@@ -54,6 +54,10 @@ class StateChecker : public Checker {
   void agent_loaded(const model::NodeId& node, const agent::Restored&) override {
     loaded_at_[node] = world_.now();
   }
+  // Its agent has died all the same, and did not learn of what ended meanwhile.
+  void agent_store_lost(const model::NodeId& node, const agent::Restored&) override {
+    loaded_at_[node] = world_.now();
+  }
 
   void commanding(const control::Outgoing& outgoing) override {
     if (is_unit_wide(outgoing.node) || world_.was_cloned(outgoing.node)) return;
@@ -67,10 +71,10 @@ class StateChecker : public Checker {
     for (const model::InstanceSpec& spec : outgoing.command.run) {
       if (spec.prepare_only) continue;
       const auto kept = kept_.find(model::to_string(spec.key));
-      if (kept == kept_.end() || world_.was_cloned(kept->second.record.node)) continue;
-      // One that is sent again may have been carried out as it was.
-      owed_.emplace(std::tuple(outgoing.node, spec.key, outgoing.command.number),
-                    kept->second.count);
+      const bool is_owed = kept != kept_.end() && !world_.was_cloned(kept->second.record.node);
+      // One that is sent again may have been carried out as it was, also where nothing was kept.
+      owed_.emplace(Order{outgoing.node, spec.key, outgoing.command.number},
+                    is_owed ? kept->second.count : 0);
     }
   }
 
@@ -137,7 +141,6 @@ class StateChecker : public Checker {
   const World& world_;
   Violate violate_;
   std::map<std::string, Kept> kept_;  // by the controller, as far as it is durable
-  std::map<std::pair<model::NodeId, std::string>, std::uint64_t> last_owed_;
   Counts owed_;
   Counts handed_over_;
   std::map<model::NodeId, Time> loaded_at_;

@@ -1,11 +1,13 @@
 #pragma once
 
-#include <string>
+#include <map>
+#include <string_view>
 
-#include "cli/plan_table.h"
+#include "placement/directory.h"
+#include "placement/plan.h"
 
 // What carrying out a placement does to those who use the instance now.
-namespace berth::cli {
+namespace berth::placement {
 
 enum class Downtime {
   None,        // it starts, stays, or runs at its new place before it stops at the old one
@@ -14,9 +16,11 @@ enum class Downtime {
   DownNow,     // its node does not run it any more; the plan brings it back
 };
 
-Downtime downtime_of(const placement::Placement& placement, const PlanView& view);
+std::string_view to_string(Downtime downtime);
 
-// For people: "none", "stops first", ...; empty for what does not move or change.
-std::string downtime_text(const placement::Placement& placement, Downtime downtime);
+// Of those that the plan moves or changes.
+using Downtimes = std::map<model::InstanceKey, Downtime>;
 
-}  // namespace berth::cli
+Downtimes downtimes_of(const Snapshot& snapshot, const Plan& plan);
+
+}  // namespace berth::placement

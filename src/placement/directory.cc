@@ -1,6 +1,6 @@
-#include "cli/directory.h"
+#include "placement/directory.h"
 
-namespace berth::cli {
+namespace berth::placement {
 namespace {
 
 template <class Map>
@@ -11,8 +11,8 @@ typename Map::mapped_type found_in(const Map& map, const typename Map::key_type&
 
 }  // namespace
 
-Directory::Directory(const placement::Snapshot& snapshot) : snapshot_(snapshot) {
-  for (const placement::NodeView& node : snapshot.nodes) nodes_.emplace(node.id, &node);
+Directory::Directory(const Snapshot& snapshot) : snapshot_(snapshot) {
+  for (const NodeView& node : snapshot.nodes) nodes_.emplace(node.id, &node);
   for (const model::Deployment* deployment : snapshot.deployments) {
     for (const model::RunRequest& run : deployment->run) {
       runs_.emplace(std::pair{run.item, run.subject}, &run);
@@ -29,12 +29,10 @@ const model::Item* Directory::running_item(const model::InstanceKey& key) const 
   return present == snapshot_.present.end() ? nullptr : item(key.item, present->second.version);
 }
 
-const placement::NodeView* Directory::node(const model::NodeId& id) const {
-  return found_in(nodes_, id);
-}
+const NodeView* Directory::node(const model::NodeId& id) const { return found_in(nodes_, id); }
 
 const model::RunRequest* Directory::run_request(const model::InstanceKey& key) const {
   return found_in(runs_, {key.item, key.subject});
 }
 
-}  // namespace berth::cli
+}  // namespace berth::placement
