@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Checks that the tree is the architecture.
 
-Layers: a module includes only what it may use. Purity: the cores do no I/O, read no clock, draw no
-chance, start no thread and depend on no hash order. Borders: an outside library is included in one
-place only. Names: no two headers define a type of one name in one namespace, which the linker would take for one.
+Layers: a module includes only what it may use, and a room of the control core only the rooms that it may.
+Purity: the cores do no I/O, read no clock, draw no chance, start no thread and depend on no hash order.
+Borders: an outside library is included in one place only. Names: no two headers define a type of one name in one namespace, which the linker would take for one.
 Prints file:line for each offence; exit 1 if there is any.
 """
 
@@ -31,6 +31,17 @@ MAY_USE = {
     "client": {"base", "model", "codec", "trust"},
     "cli": {"base", "model", "placement", "codec", "store", "client", "trust"},
     "sim": {"base", "model", "placement", "control", "agent", "codec", "store", "controld", "agentd"},
+}
+
+# Rooms of the control core: whose headers each may include beside those of src/control itself. A room that is not
+# listed yet has no place.
+ROOM_MAY_USE = {
+    "cluster": {"launcher", "hold"},
+    "network": {"cluster"},
+    "lifetime": {"launcher"},
+    "launcher": {"cluster"},
+    "calls": {"launcher"},
+    "hold": {"launcher", "network"},
 }
 
 PURE = {"model", "placement", "control", "agent"}
@@ -85,6 +96,20 @@ def offences(path: Path):
                 yield number, f"{line.strip()} belongs to {', '.join(sorted(places))}"
 
 
+def room_offences(path: Path):
+    inside = re.match(r"src/control/(\w+)/", path.relative_to(ROOT).as_posix())
+    if inside is None or inside[1] == "testing" or path.name.endswith("_test.cc"):
+        return
+    room = inside[1]
+    if room not in ROOM_MAY_USE:
+        yield 1, f"room {room} has no place in the core"
+        return
+    for number, line in enumerate(path.read_text().splitlines(), 1):
+        include = re.match(r'#include "control/(\w+)/', line)
+        if include and include[1] != room and include[1] not in ROOM_MAY_USE[room]:
+            yield number, f"room {room} may not use {include[1]}"
+
+
 def types_of(path: Path):
     """(line, namespace::name) of each type that a header defines, but for specializations."""
     namespace, before = "", ""
@@ -110,6 +135,7 @@ def all_offences():
     paths = list(sources())
     for path in paths:
         yield from ((path, number, what) for number, what in offences(path))
+        yield from ((path, number, what) for number, what in room_offences(path))
     yield from defined_twice(paths)
 
 

@@ -146,6 +146,7 @@ void Agent::carry_out(const Context& context, const model::Command& command) {
   must_apply_network_ |= command.network.has_value();
   take_states(context, command);
   for (const model::InstanceKey& key : erasures_.take(context, command)) touch(key);
+  record_early_states(context);
   context.note("command " + to_text(command.number) + " carried out, " +
                std::to_string(changed.size()) + " instances changed");
 }
@@ -255,6 +256,13 @@ void Agent::drop_taken_state(const Context& context, const model::InstanceKey& k
 void Agent::record(const Context& context, const StartFailed& event) {
   if (Instance* known = touch_known(event.key)) {
     known->start_failed(context, event.run, event.problem);
+  }
+}
+
+// The command says whose they are; what it does not name may be of something that was erased.
+void Agent::record_early_states(const Context& context) {
+  for (const auto& [key, saved] : std::exchange(early_states_, {})) {
+    if (wanted_.find(key) != nullptr) record(context, saved);
   }
 }
 

@@ -80,6 +80,7 @@ class Agent {
   std::vector<model::InstanceKey> take_touched_in_scheduling_order();
   void advance(const Context& context, const model::InstanceKey& key);
   void decide(const Context& context, const model::InstanceKey& key);
+  void record_early_states(const Context& context);
   void drop_taken_state(const Context& context, const model::InstanceKey& key,
                         const Instance& instance);
   void settle(const Context& context, const model::InstanceKey& key, Instance& instance);

@@ -2,16 +2,11 @@
 
 #include <algorithm>
 
-#include "control/cluster/alarms.h"
-#include "control/cluster/drain.h"
-#include "control/cluster/readiness.h"
 #include "control/hold/hold.h"
 #include "control/id_pool.h"
-#include "control/launcher/countdown.h"
 #include "control/launcher/handover.h"
 #include "control/launcher/rebalancing.h"
 #include "control/launcher/status.h"
-#include "control/network/holders.h"
 #include "control/passes.h"
 #include "control/record_events.h"
 
@@ -21,23 +16,15 @@ Controller::Controller(Config config, Durable restored) : context_(config, std::
 
 // Everything that was placed is activating until its node has spoken, and every known node has been
 // heard of just now: the clocks start again.
-void Controller::start(Time now) {
-  context_.started_at = now;
+void Controller::start() {
   if (const auto why = held()) context_.note(NoteKind::Held, std::string(), *why);
+  context_.reachability.restore(context_, context_.nodes);
   for (const auto& [id, record] : context_.state.durable().nodes) {
-    ObservedNode& node = context_.nodes[id];
-    node.last_heard = now;
-    node.has_spoken = true;
-    node.out_of_touch_since = now;
-    node.info = record.info;
-    node.readiness = restored_readiness(context_, record);
-    context_.dirty.nodes.insert(id);
-    context_.awaited.insert(id);
-    context_.unheard.insert(id);
-    begin_drain(context_, record);
+    context_.readiness.restore(context_, record, context_.nodes.at(id));
+    context_.drains.begin(context_, record);
   }
-  restore_holdings(context_);
-  begin_countdowns(context_);
+  context_.network.restore(context_);
+  context_.lifetime.restore(context_);
   for (const auto& [key, record] : context_.state.durable().instances) {
     context_.dirty.statuses.insert(key);
     if (record.phase == model::Phase::Placed) {
@@ -63,11 +50,11 @@ void Controller::mark_edited_items() {
 void Controller::mark_everything() {
   context_.dirty.plan = true;
   for (const auto& [id, node] : context_.nodes) {
-    context_.dirty.nodes.insert(id);
-    context_.dirty.networks.insert(id);
-    context_.dirty.loads.insert(id);
-    context_.dirty.readiness.insert(id);
-    mark_all_on(context_, id);
+    context_.reachability.look_at(id);
+    context_.network.look_at(id);
+    context_.loads.look_at(id);
+    context_.readiness.look_at(id);
+    context_.mark_all_on(id);
   }
   for (const auto& [key, record] : context_.state.durable().instances) context_.mark(record);
 }
@@ -81,7 +68,7 @@ void Controller::take(const Event& event) {
           const model::CounterRecord& counters = durable().counters;
           if (counters.hold) {
             const Error refusal = refusal_while_held(*counters.hold, counters);
-            context_.effects.replies.push_back({fact.call, refusal});
+            Calls::refuse(context_, fact.call, refusal);
             return;
           }
         }
@@ -90,35 +77,43 @@ void Controller::take(const Event& event) {
       event);
 }
 
+void Controller::write_down_times() {
+  if (context_.state.has_changes()) {
+    context_.drains.write_down(context_, context_.config.write_down_drains);
+  }
+  context_.lifetime.write_down_due(context_);
+}
+
 void Controller::decide() {
   mark_edited_items();
   if (context_.config.walk == Walk::Everything || context_.dirty.everything) mark_everything();
-  nodes_pass(context_);
-  readiness_pass(context_);
-  expiry_pass(context_);
+  context_.reachability.decide(context_);
+  context_.readiness.decide(context_);
+  context_.lifetime.decide(context_);
   adoption_pass(context_);
-  drain_pass(context_);
-  thresholds_pass(context_);
+  context_.drains.decide(context_);
+  context_.loads.decide(context_, context_.nodes);
   rebalance_pass(context_);
   moves_pass(context_);
   rollout_pass(context_);
   handover_pass(context_);
-  network_pass(context_);
-  countdown_pass(context_);
+  context_.network.decide(context_);
+  write_down_times();
   commands_pass(context_);
-  drained_pass(context_);
-  alerts_pass(context_);
+  context_.drains.find_done(context_);
+  context_.alerts.decide(context_);
   status_pass(context_);
-  runs_pass(context_);
+  context_.calls.decide(context_);
+  context_.runs.decide(context_);
   if (context_.state.durable().rollouts.empty()) context_.former_items.clear();
 }
 
 // What nodes say is recorded and shown. Nothing is placed, stopped, moved or forgotten.
 void Controller::look_on() {
-  nodes_pass(context_);
-  readiness_pass(context_);
+  context_.reachability.decide(context_);
+  context_.readiness.decide(context_);
   control::look_on(context_);
-  alerts_pass(context_);
+  context_.alerts.decide(context_);
   status_pass(context_);
 }
 
@@ -126,7 +121,7 @@ Effects Controller::step(Time now, std::span<const Event> batch) {
   context_.now = now;
   context_.state.begin_step();
   context_.effects = Effects{};
-  if (!context_.started_at) start(now);
+  if (!context_.reachability.has_started()) start();
   for (const Event& event : batch) take(event);
   is_held(context_) ? look_on() : decide();
   const bool plan_later = context_.dirty.plan;  // not settled yet, or held
@@ -137,36 +132,36 @@ Effects Controller::step(Time now, std::span<const Event> batch) {
 }
 
 std::vector<Write> Controller::last_writes(Time now) {
-  if (!context_.started_at) return {};
+  if (!context_.reachability.has_started()) return {};
   context_.now = now;
   context_.state.begin_step();
-  write_down_all(context_);
+  context_.drains.write_down(context_, Duration{});
+  context_.lifetime.write_down_all(context_);
   return context_.state.seal();
 }
 
-std::optional<Time> Controller::next_wake() const {
-  Time wake = kNever;
-  if (!context_.node_alarms.empty()) wake = context_.node_alarms.begin()->first;
-  if (is_held(context_)) {
-    wake = std::min(wake, context_.readiness_alarms.next().value_or(kNever));
-    wake = std::min(wake, context_.alert_alarms.next().value_or(kNever));
-    return wake == kNever ? std::nullopt : std::optional(wake);
-  }
+Time Controller::next_look() const {
+  return std::min(
+      {context_.reachability.next_change(), context_.readiness.next(), context_.alerts.next()});
+}
+
+Time Controller::next_decision() const {
+  Time next = std::min({context_.reachability.next(context_.config), context_.readiness.next(),
+                        context_.drains.next(), context_.loads.next(), context_.alerts.next(),
+                        context_.runs.next(), next_rebalance(context_),
+                        context_.move_alarms.next().value_or(kNever),
+                        context_.avoided_alarms.next().value_or(kNever)});
+  if (context_.reachability.settled()) next = std::min(next, context_.lifetime.next(context_));
   if (!context_.instance_alarms.empty()) {
-    wake = std::min(wake, context_.instance_alarms.begin()->first);
+    next = std::min(next, context_.instance_alarms.begin()->first);
   }
-  if (!context_.load_alarms.empty()) wake = std::min(wake, context_.load_alarms.begin()->first);
-  wake = std::min(wake, context_.readiness_alarms.next().value_or(kNever));
-  wake = std::min(wake, context_.alert_alarms.next().value_or(kNever));
-  wake = std::min(wake, next_rebalance(context_));
-  wake = std::min(wake, context_.move_alarms.next().value_or(kNever));
-  wake = std::min(wake, context_.avoided_alarms.next().value_or(kNever));
-  for (const auto& [id, drain] : context_.drains) wake = std::min(wake, drain.deadline);
-  for (const auto& [key, rollout] : context_.rollouts) wake = std::min(wake, rollout.wake);
-  wake = std::min(wake, next_countdown(context_));
-  if (!context_.settled) wake = std::min(wake, *context_.started_at + context_.config.settle_time);
-  if (!context_.runs.empty()) wake = std::min(wake, context_.runs.begin()->second.deadline);
-  return wake == kNever ? std::nullopt : std::optional(wake);
+  for (const auto& [key, rollout] : context_.rollouts) next = std::min(next, rollout.wake);
+  return next;
+}
+
+std::optional<Time> Controller::next_wake() const {
+  const Time next = is_held(context_) ? next_look() : next_decision();
+  return next == kNever ? std::nullopt : std::optional(next);
 }
 
 std::optional<std::string> Controller::held() const {
@@ -176,9 +171,7 @@ std::optional<std::string> Controller::held() const {
 }
 
 std::vector<std::string> Controller::names_of(const model::InstanceKey& key) const {
-  const auto member = context_.networks.members.find(key);
-  return member == context_.networks.members.end() ? std::vector<std::string>{}
-                                                   : member->second.names;
+  return context_.network.names_of(key);
 }
 
 std::map<model::InstanceKey, model::InstanceStatus> Controller::statuses() const {
@@ -193,7 +186,7 @@ std::map<model::InstanceKey, model::InstanceStatus> Controller::statuses() const
 
 Duration Controller::time_left(const model::InstanceKey& key) const {
   const auto* record = context_.state.find<model::InstanceRecord>(key);
-  return record == nullptr ? Duration{} : control::time_left(context_, *record);
+  return record == nullptr ? Duration{} : context_.lifetime.time_left(context_, *record);
 }
 
 }  // namespace berth::control

@@ -21,7 +21,7 @@ class Controller {
   Effects step(Time now, std::span<const Event> batch);
 
   const Durable& durable() const { return context_.state.durable(); }
-  bool settled() const { return context_.settled; }
+  bool settled() const { return context_.reachability.settled(); }
   // Why nothing is decided; see control/hold/hold.h. nullopt: it is not held.
   std::optional<std::string> held() const;
   // What `Release::Adopt` would ask for again, as far as the agents have said.
@@ -29,13 +29,17 @@ class Controller {
     return control::rebuilt_requests(context_.nodes);
   }
   const std::map<model::NodeId, ObservedNode>& nodes() const { return context_.nodes; }
+  // Against the thresholds of the node.
+  const NodeLoad& load_of(const model::NodeId& node) const { return context_.loads.of(node); }
   // Of the instances that use much, or have until now.
-  const std::map<model::InstanceKey, InstanceAlerts>& alerts() const { return context_.alerts; }
+  const std::map<model::InstanceKey, InstanceAlerts>& alerts() const {
+    return context_.alerts.all();
+  }
   // Whether moves of a rebalance are on their way, or one that was called for waits for its turn.
   bool is_rebalancing() const {
     return context_.rebalancing.run || !context_.rebalancing.queue.empty();
   }
-  const std::set<ListenerId>& listeners() const { return context_.listeners; }
+  const std::set<ListenerId>& listeners() const { return context_.calls.listeners(); }
 
   // The status of every instance that is asked for, ordered by key.
   std::map<model::InstanceKey, model::InstanceStatus> statuses() const;
@@ -61,12 +65,16 @@ class Controller {
   Duration time_left(const model::InstanceKey& key) const;
 
  private:
-  void start(Time now);
+  void start();
   void take(const Event& event);
   void decide();
   void look_on();
+  void write_down_times();
   void mark_edited_items();
   void mark_everything();
+  // When something may have to be looked at, while held; and when it may have to be decided, else.
+  Time next_look() const;
+  Time next_decision() const;
   std::optional<Time> next_wake() const;
 
   Context context_;

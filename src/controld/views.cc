@@ -88,8 +88,9 @@ NodeView view_of(const Controller& controller, const model::NodeRecord& record, 
     }
   }
   view.used = node.usage;
-  view.cpu_load = node.load.cpu;
-  view.ram_load = node.load.ram;
+  const control::NodeLoad& load = controller.load_of(record.id);
+  view.cpu_load = load.cpu;
+  view.ram_load = load.ram;
   view.measurement = node.measurement;
   add_readiness(view, controller, node);
   view.settings = model::settings_for(record.id, view.info.type, configs);

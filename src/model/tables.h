@@ -88,6 +88,11 @@ struct RecordTable {
   bool erase(Durable& durable, const Key& key) const { return (durable.*records).erase(key) > 0; }
 };
 
+// Clang 14 does not find these by itself.
+template <class Map>
+RecordTable(std::string_view, Map Durable::*,
+            typename Map::key_type (*)(const typename Map::mapped_type&)) -> RecordTable<Map>;
+
 // The key of the record of a table that has but one.
 struct OnlyKey {};
 
@@ -109,6 +114,9 @@ struct OnlyRecord {
   }
   static bool erase(Durable&, OnlyKey) { return false; }
 };
+
+template <class Only>
+OnlyRecord(std::string_view, Only Durable::*) -> OnlyRecord<Only>;
 
 // A line is: the name in the store, where it is in memory, and what a record is found by.
 inline constexpr std::tuple kTables{

@@ -95,9 +95,10 @@ class Unit {
   }
 
   std::size_t overloaded() const {
-    return static_cast<std::size_t>(
-        std::ranges::count_if(world_.controller()->nodes(),
-                              [](const auto& entry) { return entry.second.load.is_overloaded(); }));
+    const control::Controller& controller = *world_.controller();
+    return static_cast<std::size_t>(std::ranges::count_if(
+        controller.nodes(),
+        [&](const auto& entry) { return controller.load_of(entry.first).is_overloaded(); }));
   }
 
   void expect_no_violations() const {

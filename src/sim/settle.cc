@@ -20,8 +20,8 @@ constexpr std::size_t kComplaintsShown = 5;
 
 Duration steady_for(const World& world) {
   if (world.controller() == nullptr) return kSteadyFor;
-  const bool overloaded = std::ranges::any_of(world.controller()->nodes(), [](const auto& entry) {
-    return entry.second.load.is_overloaded();
+  const bool overloaded = std::ranges::any_of(world.controller()->nodes(), [&](const auto& entry) {
+    return world.controller()->load_of(entry.first).is_overloaded();
   });
   return overloaded ? kSteadyWhenOverloadedFor : kSteadyFor;
 }

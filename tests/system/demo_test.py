@@ -26,6 +26,7 @@ class Demo(SystemTest):
         state = self.unit.directory / "demo"
         pid, terminal = pty.fork()
         if pid == 0:
+            signal.signal(signal.SIGHUP, signal.SIG_DFL)  # whoever runs this may ignore it
             os.execv(ROOT / "tools" / "demo.py", ["demo.py", "--state", str(state), "--listen", "127.0.0.2"])
         shown = ""
         while "Ctrl-C stops everything" not in shown:

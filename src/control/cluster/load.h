@@ -41,7 +41,6 @@ struct NodeLoad {
   ResourceLoad cpu;
   ResourceLoad ram;
   std::optional<Attempt> attempt;  // of the present overload
-  Time alarm = kNever;             // as set in Context::load_alarms
 
   bool is_overloaded() const { return cpu.is_overloaded() || ram.is_overloaded(); }
 };

@@ -11,7 +11,6 @@
 #include "base/alarms.h"
 #include "base/indexed_map.h"
 #include "base/time.h"
-#include "control/cluster/load.h"
 #include "control/cluster/readiness.h"
 #include "control/events.h"
 #include "model/node.h"
@@ -66,7 +65,6 @@ struct ObservedNode {
   Time last_heard;
   bool has_spoken = false;  // there was a report since the last connection that counted as a word
   Time out_of_touch_since;  // the last break of a stream on which it had reported
-  Time alarm = kNever;      // as set in Context::node_alarms
 
   // Its reports. Valid from the first full one of a connection.
   bool reported_fully = false;
@@ -103,13 +101,17 @@ struct ObservedNode {
   Alarms<model::InstanceKey> proving;
   Time vouched_at = Time::min();  // of the last report that was understood
 
-  NodeLoad load;
   NodeReadiness readiness;
 
   bool reachable() const { return liveness == Liveness::Reachable; }
   bool in_touch() const { return connection && reported_fully; }
   bool is_behind() const { return last_sent && acted < *last_sent; }
 };
+
+using Nodes = std::map<model::NodeId, ObservedNode>;
+
+// Whether something of the instance may run on the node, as far as it has told us.
+bool is_present(const Nodes& nodes, const model::NodeId& id, const model::InstanceKey& key);
 
 // What is used on the node beside our instances; nothing while nothing is measured.
 model::Usage system_usage_of(const ObservedNode& node);

@@ -6,18 +6,19 @@
 #include <string>
 #include <vector>
 
+#include "base/alarms.h"
 #include "base/time.h"
 #include "model/condition.h"
 #include "model/ids.h"
+#include "model/protocol.h"
 #include "model/records.h"
 #include "model/runtime.h"
 
-// What is made of what a node says of its runtimes. Placement uses what they say, at once; people
-// and the node's own readiness follow what lasts longer than a runtime's grace.
 namespace berth::control {
 
 struct Context;
 struct ObservedNode;
+struct Step;
 
 struct RuntimeReadiness {
   model::Readiness graced = model::Readiness::Unknown;
@@ -51,13 +52,28 @@ struct NodeReadiness {
   std::set<model::RuntimeId> have_been_ready() const;
 };
 
-// What was known when the controller was last running.
-NodeReadiness restored_readiness(const Context& context, const model::NodeRecord& record);
+// The room of readiness: what is made of what a node says of its runtimes. Placement uses what they
+// say, at once; people and the node's own readiness follow what lasts longer than a runtime's
+// grace.
+class ReadinessRoom {
+ public:
+  // At a start: as it was when the controller was last running.
+  void restore(const Step& step, const model::NodeRecord& record, ObservedNode& node) const;
+  // Takes in what a report says of the node's runtimes, before it replaces what was known of them.
+  void hear(const Step& step, const model::NodeId& id, ObservedNode& node,
+            const model::Report& report);
+  // It can be reached or not, since it was looked at last.
+  void look_at(const model::NodeId& node) { marked_.insert(node); }
+  // How long evictions wait may have been configured anew.
+  void look_at_all(const std::map<model::NodeId, ObservedNode>& nodes);
 
-// Takes in what a report says of the node's runtimes, before it replaces what was known of them.
-void hear_readiness(const Context& context, ObservedNode& node, const model::Report& report);
+  void decide(Context& context);
+  Time next() const { return alarms_.next().value_or(kNever); }
+  void forget(const model::NodeId& node);
 
-// How long evictions wait may have been configured anew.
-void look_at_all_evictions(Context& context);
+ private:
+  std::set<model::NodeId> marked_;
+  Alarms<model::NodeId> alarms_;
+};
 
 }  // namespace berth::control

@@ -5,8 +5,6 @@
 #include <span>
 #include <vector>
 
-#include "control/cluster/alarms.h"
-#include "control/cluster/alerts.h"
 #include "control/cluster/readiness.h"
 #include "control/hold/hold.h"
 #include "control/launcher/handover.h"
@@ -59,7 +57,7 @@ class Intake {
       : context_(context), id_(id), node_(node), report_(report) {}
 
   void take_full() {
-    hear_readiness(context_, node_, report_);
+    context_.readiness.hear(context_, id_, node_, report_);
     if (!node_.reported_fully) begin_connection();
     node_.boot_id = report_.boot_id;
     node_.asked_for_full.reset();
@@ -80,7 +78,7 @@ class Intake {
   void take_partial() {
     take_acted();
     if (report_.node) {
-      hear_readiness(context_, node_, report_);
+      context_.readiness.hear(context_, id_, node_, report_);
       take_info();
     }
     for (const model::ReportedStatus& status : report_.instances) take_status(status);
@@ -129,15 +127,13 @@ class Intake {
     if (!in_step) forget_orders();
     node_.reported_fully = true;
     node_.ever_reported = true;
-    context_.awaited.erase(id_);
-    context_.unheard.erase(id_);
-    context_.dirty.nodes.insert(id_);
+    context_.reachability.has_reported(id_);
     context_.dirty.letters.insert(id_);  // it can be told again
   }
 
   // What it was told is not what it has: only a full command can set that right.
   void forget_orders() {
-    mark_all_on(context_, id_);
+    context_.mark_all_on(id_);
     node_.needs_full_command = true;
     node_.told.clear();
     node_.stopping.clear();
@@ -153,7 +149,6 @@ class Intake {
     const bool joined = known == records.end();
     if (joined) context_.note(NoteKind::NodeJoined, id_, "");
     context_.state.put(without_readiness(joined ? model::NodeRecord{} : known->second, id_, info));
-    context_.dirty.readiness.insert(id_);
     if (node_.info.runtimes != info.runtimes) context_.effects.readiness_of.push_back(id_);
     if (!joined && differs_in_words_only(node_.info, info)) {
       node_.info = info;
@@ -165,11 +160,11 @@ class Intake {
     }
     note_store(info);
     node_.info = info;
-    context_.dirty.networks.insert(id_);
-    node_.load.thresholds.reset();  // its type may be another
+    context_.network.look_at(id_);
+    context_.loads.look_up(id_);  // its type may be another
     context_.dirty.plan = true;
     ++context_.cluster_changes;
-    mark_all_on(context_, id_);
+    context_.mark_all_on(id_);
   }
 
   void note_store(const model::NodeInfo& info) {
@@ -184,7 +179,7 @@ class Intake {
   void take_status(const model::ReportedStatus& status) {
     const auto [entry, is_new] = node_.reported.try_emplace(status.key);
     if (!is_new && entry->second == status) return;
-    hear_usage(context_, status);
+    context_.alerts.hear(context_, status);
     node_.instance_usage = node_.instance_usage - entry->second.usage + status.usage;
     const bool only_measured = !is_new && is_same_but_measured(entry->second, status);
     const bool same_run = !is_new && entry->second.state == status.state &&
@@ -252,7 +247,7 @@ class Intake {
     if (erasing == node_.erasing.end()) return;
     if (node_.acted < erasing->second || node_.reported.contains(key)) return;
     node_.erasing.erase(erasing);
-    context_.dirty.erased.emplace(id_, key);
+    context_.lifetime.data_gone(id_, key);
   }
 
   // Agents list in the order of keys, as we keep them.
@@ -328,7 +323,7 @@ void take(Context& context, const model::NodeId& id, ObservedNode& node,
   if (verdict == Verdict::Known) intake.take_acted();
   intake.confirm_erasures();
   intake.take_usage();
-  context.dirty.loads.insert(id);
+  context.loads.look_at(id);
   if (system_usage_of(node) != system_usage) {
     if (!node.held_back.empty()) context.dirty.letters.insert(id);
     if (is_anything_unplaced(context)) context.dirty.plan = true;
@@ -371,7 +366,7 @@ void record(Context& context, const NodeReported& event) {
   if (node == nullptr || node->connection != event.connection) return;
   node->last_heard = context.now;
   node->has_spoken = true;
-  if (node->liveness != Liveness::Reachable) context.dirty.nodes.insert(event.node);
+  if (node->liveness != Liveness::Reachable) context.reachability.look_at(event.node);
   if (event.report.receipt) show_receipt(context, event.node, *node, *event.report.receipt);
   if (!is_credible(context, *node, event.report.acted)) return refuse(context, event.node, *node);
   const Verdict verdict = judge(*node, event.report);
@@ -396,7 +391,7 @@ void record(Context& context, const NodeConnected& event) {
   node.receipt.reset();
   node.orders_shown.reset();
   node.was_refused = false;
-  context.dirty.nodes.insert(event.node);
+  context.reachability.look_at(event.node);
 }
 
 void record(Context& context, const NodeDisconnected& event) {
@@ -404,7 +399,7 @@ void record(Context& context, const NodeDisconnected& event) {
   if (node == nullptr || node->connection != event.connection) return;
   node->connection.reset();
   if (node->reported_fully) lose_touch(context, *node);
-  context.dirty.nodes.insert(event.node);
+  context.reachability.look_at(event.node);
 }
 
 }  // namespace berth::control

@@ -4,10 +4,10 @@
 
 namespace berth::control {
 
-model::NodeSettings settings_of(const Context& context, const model::NodeId& id,
+model::NodeSettings settings_of(const Durable& durable, const model::NodeId& id,
                                 const ObservedNode& node) {
   std::vector<const model::NodeConfig*> configs;
-  for (const auto& [name, config] : context.state.durable().node_configs) {
+  for (const auto& [name, config] : durable.node_configs) {
     configs.push_back(&config);
   }
   return model::settings_for(id, node.info.type, configs);

@@ -128,9 +128,9 @@ void look_on(Context& context) {
 void record(Context& context, const ReleaseCall& call) {
   const auto released = release(context, call);
   if (!released) {
-    context.effects.replies.push_back({call.call, released.error()});
+    Calls::refuse(context, call.call, released.error());
   } else {
-    context.accepted_calls.push_back({.call = call.call, .planned = false});
+    context.calls.answer_when_sealed({.call = call.call});
   }
 }
 

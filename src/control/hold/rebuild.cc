@@ -6,7 +6,6 @@
 #include "control/id_pool.h"
 #include "control/launcher/handover.h"
 #include "control/network/address_pool.h"
-#include "control/network/holders.h"
 
 namespace berth::control {
 namespace {
@@ -59,8 +58,7 @@ class Rebuild {
     drop_contradicted();
     for (const auto& [key, copy] : copies_) put_instance(key, copy);
     put_requests();
-    context_.networks = Networks{};
-    restore_holdings(context_);
+    context_.network.restore(context_);
   }
 
  private:

@@ -4,13 +4,11 @@
 #include <vector>
 
 #include "base/check.h"
-#include "control/cluster/alarms.h"
 #include "control/launcher/rollouts.h"
 #include "control/launcher/start_gate.h"
 #include "control/launcher/states.h"
 #include "control/launcher/trials.h"
 #include "control/launcher/wanted.h"
-#include "control/network/topology.h"
 #include "control/passes.h"
 
 namespace berth::control {
@@ -209,7 +207,8 @@ struct Letter {
 };
 
 bool can_be_told(const Context& context, const ObservedNode& node) {
-  return context.settled && node.connection && node.reported_fully && node.reachable();
+  return context.reachability.settled() && node.connection && node.reported_fully &&
+         node.reachable();
 }
 
 std::map<model::NodeId, Keys> dirty_keys(const Context& context) {
@@ -242,7 +241,7 @@ std::vector<Letter> write_letters(Context& context) {
     if (node->needs_full_command) keys = all_keys_of(context, id, *node);
     Letter letter{.node = id,
                   .orders = Orderly(context, id, keys).take_orders(),
-                  .network = present_network(context, id) != node->told_network,
+                  .network = context.network.present_network(id) != node->told_network,
                   .full = node->needs_full_command,
                   .resend = false};
     const bool has_orders = !letter.orders.empty() || letter.network || !node->states_heard.empty();
@@ -327,14 +326,14 @@ void send(Context& context, const Letter& letter) {
   model::Command command = full ? full_command(context, node, letter.orders)
                                 : partial_command(context, node, letter.orders);
   command.number = letter.resend ? *node.last_sent : newest;
-  if (full || letter.network) command.network = network_of(context, letter.node);
+  if (full || letter.network) command.network = context.network.network_of(context, letter.node);
   add_states(context, letter.node, command);
   node.states_heard.clear();
   CHECK(!command.base || *command.base < command.number, "numbers of commands grow");
   if (!letter.resend) number_orders(node, letter.orders, command.number);
   if (letter.full || letter.resend || !node.is_behind()) node.behind_since = context.now;
   node.needs_full_command = false;
-  node.told_network = present_network(context, letter.node);
+  node.told_network = context.network.present_network(letter.node);
   node.last_sent = command.number;
   if (letter.resend) context.note(NoteKind::CommandResent, letter.node, "");
   context.effects.commands.push_back({letter.node, *node.connection, std::move(command)});

@@ -13,8 +13,8 @@ class List {
 
   std::vector<Consequence> take() {
     for (const auto& [key, nodes] : context_.changed_by_plan) add_planned(key);
-    for (const RequestKey& request : context_.asked_requests) add_turns(request);
-    for (const model::InstanceKey& key : context_.overridden) add_overridden(key);
+    for (const RequestKey& request : context_.calls.asked().requests) add_turns(request);
+    for (const model::InstanceKey& key : context_.calls.asked().overridden) add_overridden(key);
     return std::move(list_);
   }
 

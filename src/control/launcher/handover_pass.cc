@@ -27,7 +27,8 @@ const model::ReportedStatus* reported_on(const Context& context, const model::No
 }
 
 bool has_left(const Context& context, const model::InstanceRecord& record) {
-  return context.settled && !may_run_on(context, record.leaving->place.node, record.key);
+  return context.reachability.settled() &&
+         !may_run_on(context, record.leaving->place.node, record.key);
 }
 
 bool is_exclusive(const model::Item& item, const model::NodeInfo& source) {

@@ -430,47 +430,10 @@ void plan_until_it_rests(Context& context) {
 
 std::map<RequestKey, std::string> asked_by_the_call(const Context& context) {
   std::map<RequestKey, std::string> asked = asked_versions(context.state.durable());
-  std::erase_if(asked,
-                [&](const auto& entry) { return !context.asked_requests.contains(entry.first); });
+  std::erase_if(asked, [&](const auto& entry) {
+    return !context.calls.asked().requests.contains(entry.first);
+  });
   return asked;
-}
-
-// Who still waits for another version waits for nothing.
-void supersede_others(Context& context, const PendingRun& newcomer) {
-  for (const auto& [key, version] : newcomer.asked_for) {
-    for (auto& [number, run] : context.runs) {
-      const auto asked = run.asked_for.find(key);
-      if (asked != run.asked_for.end() && asked->second != version) run.superseded = true;
-    }
-  }
-}
-
-std::uint64_t begin_run(Context& context, std::optional<CallId> call) {
-  const std::uint64_t number = context.next_run++;
-  PendingRun run{.call = call,
-                 .deadline = context.now + context.config.run_timeout,
-                 .awaited = {},
-                 .restless = context.changed_by_plan.size(),
-                 .rollouts = {},
-                 .asked_for = {}};
-  if (call) run.asked_for = asked_by_the_call(context);
-  supersede_others(context, run);
-  for (const auto& [key, version] : run.asked_for) {
-    if (context.state.durable().rollouts.contains(key)) run.rollouts.insert(key);
-  }
-  if (!run.rollouts.empty()) context.runs_with_rollouts.insert(number);
-  auto waiting = context.runs_waiting_for.begin();
-  auto status = context.dirty.statuses.begin();
-  for (const auto& [key, nodes] : context.changed_by_plan) {  // each goes beside the one before
-    run.awaited.emplace_hint(run.awaited.end(), key)->second.nodes_before = nodes;
-    waiting = context.runs_waiting_for.emplace_hint(waiting, key);
-    waiting->second.insert(number);
-    status = context.dirty.statuses.insert(status, key);
-    ++waiting;
-    ++status;
-  }
-  context.runs.emplace(number, std::move(run));
-  return number;
 }
 
 placement::Options options_for(const Rebalance& rebalance) {
@@ -490,7 +453,7 @@ const Refusal* find_left_out(const placement::Snapshot& snapshot, const Plan& pl
 }
 
 void note_relief(Context& context, const placement::Relief& relief) {
-  context.nodes.at(relief.node).load.attempt = Attempt{context.now, context.cluster_changes};
+  context.loads.attempted(relief.node, {context.now, context.cluster_changes});
   if (relief.unrelieved) {
     context.note(NoteKind::NotRelieved, relief.node,
                  fmt::format("{}: {}", model::to_string(*relief.unrelieved), why_text(relief)));
@@ -503,13 +466,15 @@ void note_relief(Context& context, const placement::Relief& relief) {
 // Its moves are waited for, whether or not somebody asked for it.
 void begin_rebalance(Context& context, const Rebalance& rebalance, const Plan& plan) {
   for (const placement::Relief& relief : plan.relief) note_relief(context, relief);
-  context.rebalancing.run = begin_run(context, rebalance.call);
+  RunFor wanted{.call = rebalance.call};
+  if (rebalance.call) wanted.asked_for = asked_by_the_call(context);
+  context.rebalancing.run = context.runs.begin(context, std::move(wanted), context.changed_by_plan);
   if (!rebalance.call) return;
   AcceptedCall accepted{.call = *rebalance.call, .relief = plan.relief};
   for (const Placement& placement : plan.placements) {
     if (placement.from) accepted.moved.push_back(placement.key);
   }
-  context.accepted_calls.push_back(std::move(accepted));
+  context.calls.answer_when_sealed(std::move(accepted));
 }
 
 void rebalance(Context& context) {
@@ -539,32 +504,32 @@ void add_edited(Context& context) {
         context.changed_by_plan[it->first];
     }
   }
-  for (const model::InstanceKey& key : context.overridden) context.changed_by_plan[key];
+  for (const model::InstanceKey& key : context.calls.asked().overridden)
+    context.changed_by_plan[key];
 }
 
 // What is asked for is waited for, whether or not anything about it changes.
 void add_asked(Context& context) {
-  for (const RequestKey& request : context.asked_requests) {
+  for (const RequestKey& request : context.calls.asked().requests) {
     for (const model::InstanceRecord* record : records_of(context.state.durable(), request)) {
       if (record->place) context.changed_by_plan[record->key];
     }
   }
-  for (const model::InstanceKey& key : context.asked_instances) context.changed_by_plan[key];
+  for (const model::InstanceKey& key : context.calls.asked().instances) {
+    context.changed_by_plan[key];
+  }
 }
 
-void answer_calls(Context& context) {
-  if (context.unplanned_calls.empty()) return;
+void begin_runs(Context& context) {
+  if (!context.calls.needs_plan()) return;
   const auto consequences = consequences_of_the_plan(context);
   add_edited(context);
   add_asked(context);
-  for (const CallId call : context.unplanned_calls) {
-    context.accepted_calls.push_back({.call = call, .planned = true, .consequences = consequences});
-    begin_run(context, call);
+  const auto asked_for = asked_by_the_call(context);
+  for (const CallId call : context.calls.take_planned()) {
+    context.calls.answer_when_sealed({.call = call, .planned = true, .consequences = consequences});
+    context.runs.begin(context, {.call = call, .asked_for = asked_for}, context.changed_by_plan);
   }
-  context.unplanned_calls.clear();
-  context.asked_requests.clear();
-  context.asked_instances.clear();
-  context.overridden.clear();
 }
 
 }  // namespace
@@ -575,7 +540,7 @@ void await_confirmation(Context& context, const model::InstanceKey& key, Duratio
 }
 
 void launcher_pass(Context& context) {
-  if (!context.settled || !context.dirty.plan) return;
+  if (!context.reachability.settled() || !context.dirty.plan) return;
   context.changed_by_plan.clear();
   context.before_plan.clear();
   // What did not come up elsewhere is sorted out before anything else moves.
@@ -589,7 +554,7 @@ void launcher_pass(Context& context) {
     const auto* record = context.state.find<model::InstanceRecord>(key);
     return record == nullptr || !start_was_refused(context, *record);
   });
-  answer_calls(context);
+  begin_runs(context);
 }
 
 }  // namespace berth::control

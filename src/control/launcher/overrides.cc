@@ -6,14 +6,12 @@ namespace berth::control {
 namespace {
 
 void store(Context& context, const std::string& name, std::optional<model::EnvOverride> list) {
-  context.countdowns.overrides.erase(name);
+  context.lifetime.forget_override(name);
   if (!list) return context.state.erase<model::EnvOverride>(name);
   const bool expires = next_expiry(*list, context.now) != kNever;
   list->counted_from = expires ? std::optional(context.date_of(context.now)) : std::nullopt;
   context.state.put(*list);
-  if (!expires) return;
-  context.countdowns.overrides.emplace(name, context.now);
-  if (!context.countdowns.written_down) context.countdowns.written_down = context.now;
+  if (expires) context.lifetime.follow_override(context, name);
 }
 
 }  // namespace

@@ -1,6 +1,5 @@
 #include <algorithm>
 
-#include "control/cluster/thresholds.h"
 #include "control/launcher/rebalancing.h"
 #include "control/passes.h"
 
@@ -9,13 +8,18 @@ namespace {
 
 bool is_resting(const Context& context) {
   const Rebalancing& rebalancing = context.rebalancing;
-  return context.settled && !rebalancing.run && rebalancing.not_before <= context.now;
+  return context.reachability.settled() && !rebalancing.run &&
+         rebalancing.not_before <= context.now;
+}
+
+Time next_attempt(const Context& context, const model::NodeId& id) {
+  return context.loads.next_attempt(context, id, context.nodes.at(id), context.cluster_changes);
 }
 
 std::set<model::NodeId> due_nodes(const Context& context) {
   std::set<model::NodeId> due;
-  for (const model::NodeId& id : context.overloaded) {
-    if (next_attempt(context, context.nodes.at(id)) <= context.now) due.insert(id);
+  for (const model::NodeId& id : context.loads.overloaded()) {
+    if (next_attempt(context, id) <= context.now) due.insert(id);
   }
   return due;
 }
@@ -33,11 +37,10 @@ void rebalance_ended(Context& context, std::size_t moved) {
 
 Time next_rebalance(const Context& context) {
   const Rebalancing& rebalancing = context.rebalancing;
-  if (!context.settled || rebalancing.run) return kNever;
+  if (!context.reachability.settled() || rebalancing.run) return kNever;
   Time next = rebalancing.queue.empty() ? kNever : rebalancing.not_before;
-  for (const model::NodeId& id : context.overloaded) {
-    const Time attempt = next_attempt(context, context.nodes.at(id));
-    next = std::min(next, std::max(attempt, rebalancing.not_before));
+  for (const model::NodeId& id : context.loads.overloaded()) {
+    next = std::min(next, std::max(next_attempt(context, id), rebalancing.not_before));
   }
   return next;
 }

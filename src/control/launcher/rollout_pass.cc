@@ -276,7 +276,7 @@ bool must_look_again(const Context& context) {
 }  // namespace
 
 void rollout_pass(Context& context) {
-  if (!context.settled) return;
+  if (!context.reachability.settled()) return;
   do {
     take_turns(context);
     launcher_pass(context);

@@ -127,15 +127,16 @@ void add_readiness(placement::NodeView& view, const NodeReadiness& readiness,
 
 placement::NodeView view_of(const Context& context, const model::NodeRecord& record,
                             const ObservedNode& node) {
+  const NodeLoad& load = context.loads.of(record.id);
   placement::NodeView view{
       .id = record.id,
       .info = &node.info,
-      .settings = settings_of(context, record.id, node),
+      .settings = settings_of(context.state.durable(), record.id, node),
       .reachability = reachability_of(node.liveness),
       .cordoned = record.cordoned,
       .drain = drain_of(record),
       .ready = false,
-      .overloaded = {.cpu = node.load.cpu.is_overloaded(), .ram = node.load.ram.is_overloaded()},
+      .overloaded = {.cpu = load.cpu.is_overloaded(), .ram = load.ram.is_overloaded()},
       .usage = node.usage,
       .system_usage = system_usage_of(node)};
   add_readiness(view, node.readiness, context.config.date_of_zero);

@@ -1,6 +1,5 @@
 #include <fmt/format.h>
 
-#include "control/cluster/alerts.h"
 #include "control/launcher/handover.h"
 #include "control/launcher/proofs.h"
 #include "control/launcher/rollouts.h"
@@ -77,9 +76,9 @@ model::InstanceStatus placed_status(const Context& context, const model::Instanc
                                     model::InstanceStatus status) {
   const ObservedNode* node = context.find_node(record.place->node);
   status.away = is_away(node);
-  if (observed != nullptr && observed->network_problem) {
-    const model::Problem& problem = *observed->network_problem;
-    return failed(std::move(status), problem.reason, problem.message);
+  const auto& problems = context.network.problems();
+  if (const auto problem = problems.find(record.key); problem != problems.end()) {
+    return failed(std::move(status), problem->second.reason, problem->second.message);
   }
   if (node == nullptr || node->liveness == Liveness::Lost) {
     return failed(std::move(status), "NodeLost", record.place->node.value() + " is silent");
@@ -103,7 +102,7 @@ model::InstanceStatus placed_status(const Context& context, const model::Instanc
   if (status.problem.reason.empty()) {
     status.problem = why_it_is_behind(context, record).value_or(model::Problem{});
   }
-  const auto alert = alert_of(context, record.key);
+  const auto alert = context.alerts.problem_of(record.key);
   if (alert && status.problem.reason.empty()) status.problem = *alert;
   status.proven = status.state != InstanceState::Failed && observed != nullptr && observed->proof &&
                   observed->proof->done;

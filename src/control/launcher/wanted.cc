@@ -4,7 +4,6 @@
 #include "control/launcher/handover.h"
 #include "control/launcher/overrides.h"
 #include "control/launcher/rollouts.h"
-#include "control/network/network_need.h"
 
 namespace berth::control {
 namespace {
@@ -34,23 +33,23 @@ bool waits_for_source(const Context& context, const model::InstanceRecord& recor
 }
 
 bool waits_for_network(const Context& context, const model::InstanceKey& key) {
-  return context.networks.retiring.contains(key) || context.networks.troubled.contains(key);
+  return context.network.is_retiring(key) || context.network.has_problem(key);
 }
 
 std::optional<Told> at_its_place(const Context& context, const model::InstanceRecord& record) {
   if (waits_for_source(context, record) || waits_for_network(context, record.key)) {
     return std::nullopt;
   }
-  return Told{
-      .version = record.version,
-      .item_edition = edition_of(context, {record.key.item, record.version}),
-      .image = record.image,
-      .runtime = record.place->runtime,
-      .priority = record.priority,
-      .network = network_at(context, record.key, record.place->node, record.version, record.image),
-      .variables = variables_of(context.state.durable(), record.key),
-      .paused = record.paused && !is_on_trial(context, record),
-      .prepare_only = is_only_prepared(record)};
+  return Told{.version = record.version,
+              .item_edition = edition_of(context, {record.key.item, record.version}),
+              .image = record.image,
+              .runtime = record.place->runtime,
+              .priority = record.priority,
+              .network = context.network.network_at(context, record.key, record.place->node,
+                                                    record.version, record.image),
+              .variables = variables_of(context.state.durable(), record.key),
+              .paused = record.paused && !is_on_trial(context, record),
+              .prepare_only = is_only_prepared(record)};
 }
 
 // It serves until its successor does: what would restart it concerns that one only.
@@ -66,15 +65,15 @@ void keep_what_it_runs(const Context& context, const model::InstanceRecord& reco
 std::optional<Told> where_it_leaves(const Context& context, const model::InstanceRecord& record) {
   const model::Leaving& leaving = *record.leaving;
   const bool known = context.state.durable().items.contains({record.key.item, leaving.version});
-  const bool must_stop = leaving.stop_first || context.networks.retiring.contains(record.key);
+  const bool must_stop = leaving.stop_first || context.network.is_retiring(record.key);
   if (must_stop || !known) return std::nullopt;
   Told told{.version = leaving.version,
             .item_edition = edition_of(context, {record.key.item, leaving.version}),
             .image = leaving.image,
             .runtime = leaving.place.runtime,
             .priority = record.priority,
-            .network =
-                network_at(context, record.key, leaving.place.node, leaving.version, leaving.image),
+            .network = context.network.network_at(context, record.key, leaving.place.node,
+                                                  leaving.version, leaving.image),
             .variables = variables_of(context.state.durable(), record.key),
             .paused = record.paused};
   keep_what_it_runs(context, record, told);

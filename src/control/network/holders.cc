@@ -30,8 +30,8 @@ void restore_holding(Networks& networks, const NetworksByBase& by_base,
 
 class Holders {
  public:
-  Holders(Context& context, Keys& keys)
-      : context_(context), networks_(context.networks), keys_(keys) {}
+  Holders(Context& context, Networks& networks, const std::set<model::NodeId>& nodes, Keys& keys)
+      : context_(context), networks_(networks), nodes_(nodes), keys_(keys) {}
 
   // What is given back comes first, so that it can be taken in the same step.
   void update() {
@@ -60,10 +60,12 @@ class Holders {
     return record == nullptr ? nullptr : networked_item(context_, *record);
   }
 
-  void add_troubled() { keys_.insert(networks_.troubled.begin(), networks_.troubled.end()); }
+  void add_troubled() {
+    for (const auto& [key, problem] : networks_.problems) keys_.insert(key);
+  }
 
   void forget_nodes() {
-    for (const model::NodeId& node : context_.dirty.networks) {
+    for (const model::NodeId& node : nodes_) {
       if (context_.state.durable().nodes.contains(node)) continue;
       freed_ |= give_back_addresses_of(context_.state, node);
     }
@@ -146,15 +148,16 @@ class Holders {
   }
 
   bool is_gone(const model::InstanceKey& key) const {
-    if (!context_.unheard.empty()) return false;
+    if (!context_.reachability.all_heard()) return false;
     if (const auto* record = context_.state.find<model::InstanceRecord>(key)) {
-      if (record->place && is_present(context_, record->place->node, key)) return false;
-      if (record->leaving && is_present(context_, record->leaving->place.node, key)) return false;
+      if (record->place && is_present(context_.nodes, record->place->node, key)) return false;
+      if (record->leaving && is_present(context_.nodes, record->leaving->place.node, key))
+        return false;
     }
     const auto others = networks_.elsewhere.find(key);
     return others == networks_.elsewhere.end() ||
            std::ranges::none_of(others->second, [&](const model::NodeId& node) {
-             return is_present(context_, node, key);
+             return is_present(context_.nodes, node, key);
            });
   }
 
@@ -223,15 +226,18 @@ class Holders {
   // --- Problems.
 
   void set_problem(const model::InstanceKey& key, std::optional<model::Problem> problem) {
-    if (!problem && !networks_.troubled.contains(key)) return;
-    std::optional<model::Problem>& known = context_.instances[key].network_problem;
-    if (known == problem) return;
-    if (problem && (!known || known->reason != problem->reason)) {
+    const auto known = networks_.problems.find(key);
+    const bool is_known = known != networks_.problems.end();
+    if (problem.has_value() == is_known && (!problem || known->second == *problem)) return;
+    if (problem && (!is_known || known->second.reason != problem->reason)) {
       context_.note(NoteKind::Refused, key,
                     fmt::format("{}: {}", problem->reason, problem->message));
     }
-    problem ? void(networks_.troubled.insert(key)) : void(networks_.troubled.erase(key));
-    known = std::move(problem);
+    if (problem) {
+      networks_.problems.insert_or_assign(key, *std::move(problem));
+    } else {
+      networks_.problems.erase(known);
+    }
     mark(key);
   }
 
@@ -243,28 +249,26 @@ class Holders {
 
   Context& context_;
   Networks& networks_;
+  const std::set<model::NodeId>& nodes_;  // that were marked
   Keys& keys_;
   bool freed_ = false;  // something that others may wait for
 };
 
 }  // namespace
 
-bool is_present(const Context& context, const model::NodeId& id, const model::InstanceKey& key) {
-  const ObservedNode* node = context.find_node(id);
-  if (node == nullptr) return false;
-  return node->told.contains(key) || node->reported.contains(key) || node->stopping.contains(key);
-}
-
-void restore_holdings(Context& context) {
+void restore_holdings(const Durable& durable, Networks& networks) {
   NetworksByBase by_base;
-  for (const auto& [owner, network] : context.state.durable().networks) {
+  for (const auto& [owner, network] : durable.networks) {
     by_base.emplace(network.subnet.base, &network);
   }
-  for (const auto& [key, record] : context.state.durable().instances) {
-    if (record.address) restore_holding(context.networks, by_base, record);
+  for (const auto& [key, record] : durable.instances) {
+    if (record.address) restore_holding(networks, by_base, record);
   }
 }
 
-void update_holders(Context& context, Keys& keys) { Holders(context, keys).update(); }
+void update_holders(Context& context, Networks& networks, const std::set<model::NodeId>& nodes,
+                    Keys& keys) {
+  Holders(context, networks, nodes, keys).update();
+}
 
 }  // namespace berth::control

@@ -9,14 +9,12 @@
 // back when nothing of it can run any more anywhere.
 namespace berth::control {
 
-// Whether something of the instance may run on the node, as far as it has told us.
-bool is_present(const Context& context, const model::NodeId& node, const model::InstanceKey& key);
-
-// At a start: who holds which address by its record, before anything is erased.
-void restore_holdings(Context& context);
+// Who holds which address by its record.
+void restore_holdings(const Durable& durable, Networks& networks);
 
 // Brings names and addresses up to date for these instances, and for others whom that helps: they
-// are added to the keys.
-void update_holders(Context& context, std::set<model::InstanceKey>& keys);
+// are added to the keys. Nodes that are forgotten give theirs back.
+void update_holders(Context& context, Networks& networks, const std::set<model::NodeId>& nodes,
+                    std::set<model::InstanceKey>& keys);
 
 }  // namespace berth::control

@@ -10,7 +10,9 @@ bool has_network(const model::ImageForm& form) {
          std::holds_alternative<model::VmImage>(form);
 }
 
-const model::Item* find_networked(const Context& context, const model::ItemKey& key,
+}  // namespace
+
+const model::Item* networked_item(const Context& context, const model::ItemKey& key,
                                   std::uint32_t image, const model::NodeId& node) {
   const ObservedNode* observed = context.find_node(node);
   if (observed == nullptr || !observed->info.address) return nullptr;
@@ -21,22 +23,10 @@ const model::Item* find_networked(const Context& context, const model::ItemKey& 
   return image < images.size() && has_network(images[image].form) ? &item->second : nullptr;
 }
 
-}  // namespace
-
 const model::Item* networked_item(const Context& context, const model::InstanceRecord& record) {
   if (!record.place || record.type != model::ItemType::Service) return nullptr;
-  return find_networked(context, {record.key.item, record.version}, record.image,
+  return networked_item(context, {record.key.item, record.version}, record.image,
                         record.place->node);
-}
-
-std::optional<model::InstanceNetwork> network_at(const Context& context,
-                                                 const model::InstanceKey& key,
-                                                 const model::NodeId& node,
-                                                 const std::string& version, std::uint32_t image) {
-  const auto holding = context.networks.holdings.find(key);
-  if (holding == context.networks.holdings.end()) return std::nullopt;
-  if (find_networked(context, {key.item, version}, image, node) == nullptr) return std::nullopt;
-  return holding->second;
 }
 
 }  // namespace berth::control

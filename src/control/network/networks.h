@@ -41,7 +41,7 @@ struct NodeShare {
   std::optional<model::Ipv4> address;  // where the others reach it
 };
 
-// What the records mean for networks. Nothing of it is durable: the network pass makes it from the
+// What the records mean for networks. Nothing of it is durable: the room makes it from the
 // records, and keeps it up to date by what is dirty, so that a change costs what it concerns.
 struct Networks {
   bool built = false;
@@ -53,7 +53,8 @@ struct Networks {
   NameClaims claims;
   std::map<model::InstanceKey, model::Problem> nameless;  // lack a name that another item has
   std::set<model::InstanceKey> retiring;  // must stop, and then give their address back
-  std::set<model::InstanceKey> troubled;  // with a problem, and tried again when that may help
+  // Why instances cannot be on their network; they are tried again when something may help.
+  std::map<model::InstanceKey, model::Problem> problems;
   // Where instances may run, beside the places that their records say.
   std::map<model::InstanceKey, std::set<model::NodeId>> elsewhere;
   bool all_heard = false;  // every node that was known at the start has told what it runs

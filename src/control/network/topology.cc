@@ -53,12 +53,13 @@ bool runs_without_network(const ObservedNode& node, const model::InstanceKey& ke
 
 class Topology {
  public:
-  Topology(Context& context, const std::set<model::InstanceKey>& keys)
-      : context_(context), networks_(context.networks), keys_(keys) {}
+  Topology(Context& context, Networks& networks, const std::set<model::NodeId>& nodes,
+           const std::set<model::InstanceKey>& keys)
+      : context_(context), networks_(networks), nodes_(nodes), keys_(keys) {}
 
   void update() {
     for (const model::InstanceKey& key : keys_) update_member(key);
-    touched_.insert(context_.dirty.networks.begin(), context_.dirty.networks.end());
+    touched_.insert(nodes_.begin(), nodes_.end());
     touched_.insert(networks_.lacking.begin(), networks_.lacking.end());
     for (const model::NodeId& node : touched_) update_node(node);
     for (const model::OwnerId& owner : changed_) tell_nodes_of(owner);
@@ -105,7 +106,7 @@ class Topology {
       if (observed != nullptr && observed->info.address) nodes.insert(node);
     };
     const auto add_if_present = [&](const model::NodeId& node) {
-      if (is_present(context_, node, key)) add(node);
+      if (is_present(context_.nodes, node, key)) add(node);
     };
     const auto add_if_joined = [&](const model::NodeId& node) {
       const ObservedNode* observed = context_.find_node(node);
@@ -113,7 +114,7 @@ class Topology {
     };
     if (const auto* record = context_.state.find<model::InstanceRecord>(key)) {
       if (record->place) {
-        const bool can_start = shown_item(key) != nullptr && !networks_.troubled.contains(key);
+        const bool can_start = shown_item(key) != nullptr && !networks_.problems.contains(key);
         can_start ? add(record->place->node) : add_if_joined(record->place->node);
       }
       if (record->leaving) add(record->leaving->place.node);
@@ -243,59 +244,61 @@ class Topology {
 
   Context& context_;
   Networks& networks_;
+  const std::set<model::NodeId>& nodes_;  // that were marked
   const std::set<model::InstanceKey>& keys_;
   std::set<model::NodeId> touched_;   // whose share may change
   std::set<model::OwnerId> changed_;  // whose network is not as it was
   std::set<model::NodeId> told_;      // who must hear of that
 };
 
-model::ProviderNetwork provider_network(const Context& context, const model::OwnerId& owner,
-                                        const model::NodeId& node) {
-  const Durable& durable = context.state.durable();
+model::ProviderNetwork provider_network(const Durable& durable, const Networks& networks,
+                                        const model::OwnerId& owner, const model::NodeId& node) {
   const model::NetworkRecord& record = durable.networks.at(owner);
   model::ProviderNetwork network{.owner = owner,
                                  .vxlan = record.vxlan,
                                  .subnet = record.subnet,
                                  .node_address = durable.node_addresses.at({owner, node}).address,
                                  .peers = {}};
-  for (const model::NodeId& other : context.networks.owners.at(owner).nodes) {
-    if (other != node) network.peers.push_back(*context.networks.nodes.at(other).address);
+  for (const model::NodeId& other : networks.owners.at(owner).nodes) {
+    if (other != node) network.peers.push_back(*networks.nodes.at(other).address);
   }
   std::ranges::sort(network.peers);
   return network;
 }
 
-const NodeShare* find_share(const Context& context, const model::NodeId& node) {
-  const auto found = context.networks.nodes.find(node);
-  return found == context.networks.nodes.end() ? nullptr : &found->second;
+const NodeShare* find_share(const Networks& networks, const model::NodeId& node) {
+  const auto found = networks.nodes.find(node);
+  return found == networks.nodes.end() ? nullptr : &found->second;
 }
 
 }  // namespace
 
-void update_topology(Context& context, const std::set<model::InstanceKey>& keys) {
-  Topology(context, keys).update();
+void update_topology(Context& context, Networks& networks, const std::set<model::NodeId>& nodes,
+                     const std::set<model::InstanceKey>& keys) {
+  Topology(context, networks, nodes, keys).update();
 }
 
-ToldNetwork present_network(const Context& context, const model::NodeId& node) {
+ToldNetwork present_network(const Networks& networks, const model::NodeId& node) {
   ToldNetwork present;
-  const NodeShare* share = find_share(context, node);
+  const NodeShare* share = find_share(networks, node);
   if (share == nullptr) return present;
   for (const model::OwnerId& owner : share->owners) {
-    present.editions.emplace(owner, context.networks.owners.at(owner).edition);
+    present.editions.emplace(owner, networks.owners.at(owner).edition);
   }
   present.flows = share->flows;
   return present;
 }
 
-model::NodeNetwork network_of(const Context& context, const model::NodeId& node) {
+model::NodeNetwork network_of(const Durable& durable, const Networks& networks,
+                              const model::NodeId& node) {
   model::NodeNetwork network;
-  const NodeShare* share = find_share(context, node);
+  const NodeShare* share = find_share(networks, node);
   if (share == nullptr) return network;
   for (const model::OwnerId& owner : share->owners) {
-    network.networks.push_back(provider_network(context, owner, node));
-    for (const auto& [address, key] : context.networks.owners.at(owner).members) {
-      const auto& names = context.networks.members.at(key).names;
-      if (!has_to_stop(context.networks.members.at(key))) network.names.push_back({address, names});
+    network.networks.push_back(provider_network(durable, networks, owner, node));
+    for (const auto& [address, key] : networks.owners.at(owner).members) {
+      const auto& names = networks.members.at(key).names;
+      if (!has_to_stop(networks.members.at(key))) network.names.push_back({address, names});
     }
   }
   network.flows = share->flows;

@@ -251,17 +251,18 @@ class Comparison {
   void compare_loads() {
     if (world_.controller()->is_rebalancing()) complain("a rebalance is on its way");
     for (const auto& [id, node] : world_.controller()->nodes()) {
-      for (const control::ResourceLoad& load : {node.load.cpu, node.load.ram}) {
+      const control::NodeLoad& of_node = world_.controller()->load_of(id);
+      for (const control::ResourceLoad& load : {of_node.cpu, of_node.ram}) {
         const bool changes =
             load.state == control::LoadState::Above || load.state == control::LoadState::Below;
         if (changes) complain("{} is {} its threshold", id.value(), to_string(load.state));
       }
-      const auto& rules = node.load.thresholds;
+      const auto& rules = of_node.thresholds;
       const bool is_watched = rules && (rules->cpu || rules->ram);
       if (is_watched && node.reachable() && !node.usage) {
         complain("{} was not measured yet", id.value());
       }
-      if (node.load.is_overloaded() && !node.load.attempt) {
+      if (of_node.is_overloaded() && !of_node.attempt) {
         complain("{} is overloaded, and nothing was attempted", id.value());
       }
     }

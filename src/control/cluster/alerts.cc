@@ -1,30 +1,22 @@
-#include <algorithm>
-
 #include "control/cluster/alerts.h"
-#include "control/cluster/threshold.h"
-#include "control/launcher/handover.h"
-#include "control/passes.h"
 
-// Alerts of items: an instance that uses too much of its quota for too long is reported. They
-// decide nothing.
+#include <algorithm>
+#include <utility>
+
+#include "control/cluster/threshold.h"
+#include "control/context.h"
+#include "control/launcher/handover.h"
+
 namespace berth::control {
 namespace {
 
-const model::Item* find_item(const Context& context, const model::ItemKey& key) {
-  const auto& items = context.state.durable().items;
+const model::Item* find_item(const Step& step, const model::ItemKey& key) {
+  const auto& items = step.state.durable().items;
   const auto found = items.find(key);
   return found == items.end() ? nullptr : &found->second;
 }
 
 bool has_alerts(const model::Item& item) { return item.alerts.cpu || item.alerts.ram; }
-
-bool is_watched(const Context& context, const model::InstanceKey& key) {
-  if (context.alerts.contains(key)) return true;
-  const auto* record = context.state.find<model::InstanceRecord>(key);
-  if (record == nullptr || !record->place) return false;
-  const model::Item* item = find_item(context, {key.item, record->version});
-  return item != nullptr && has_alerts(*item);
-}
 
 void tell(Context& context, const model::InstanceKey& key, NoteKind kind, std::string text) {
   context.note(kind, key, std::move(text));
@@ -97,23 +89,16 @@ Time look(Context& context, const model::InstanceKey& key, InstanceAlerts& alert
   return look.at(*item, *run, context.find_node(record->place->node)->reachable());
 }
 
-void update_alerts(Context& context, const model::InstanceKey& key) {
-  InstanceAlerts& alerts = context.alerts[key];
-  const Time next = look(context, key, alerts);
-  context.alert_alarms.set(key, next == kNever ? std::nullopt : std::optional(next));
-  if (alerts.are_quiet()) context.alerts.erase(key);
-}
-
 }  // namespace
 
-void hear_usage(Context& context, const model::ReportedStatus& status) {
-  const model::Item* item = find_item(context, {status.key.item, status.version});
-  if (item != nullptr && has_alerts(*item)) context.dirty.alerts.insert(status.key);
+void Alerts::hear(const Step& step, const model::ReportedStatus& status) {
+  const model::Item* item = find_item(step, {status.key.item, status.version});
+  if (item != nullptr && has_alerts(*item)) marked_.insert(status.key);
 }
 
-std::optional<model::Problem> alert_of(const Context& context, const model::InstanceKey& key) {
-  const auto found = context.alerts.find(key);
-  if (found == context.alerts.end()) return std::nullopt;
+std::optional<model::Problem> Alerts::problem_of(const model::InstanceKey& key) const {
+  const auto found = alerts_.find(key);
+  if (found == alerts_.end()) return std::nullopt;
   std::string text;
   for (const ResourceAlert* alert : {&found->second.cpu, &found->second.ram}) {
     if (!alert->load.is_overloaded()) continue;
@@ -124,15 +109,27 @@ std::optional<model::Problem> alert_of(const Context& context, const model::Inst
   return model::Problem{"UsageAlert", std::move(text)};
 }
 
-void alerts_pass(Context& context) {
-  auto& dirty = context.dirty.alerts;
-  for (model::InstanceKey& key : context.alert_alarms.take_due(context.now)) {
-    dirty.insert(std::move(key));
-  }
+bool Alerts::is_watched(const Step& step, const model::InstanceKey& key) const {
+  if (alerts_.contains(key)) return true;
+  const auto* record = step.state.find<model::InstanceRecord>(key);
+  if (record == nullptr || !record->place) return false;
+  const model::Item* item = find_item(step, {key.item, record->version});
+  return item != nullptr && has_alerts(*item);
+}
+
+void Alerts::compare(Context& context, const model::InstanceKey& key) {
+  InstanceAlerts& alerts = alerts_[key];
+  const Time next = look(context, key, alerts);
+  alarms_.set(key, next == kNever ? std::nullopt : std::optional(next));
+  if (alerts.are_quiet()) alerts_.erase(key);
+}
+
+void Alerts::decide(Context& context) {
+  for (model::InstanceKey& key : alarms_.take_due(context.now)) marked_.insert(std::move(key));
   for (const model::InstanceKey& key : context.dirty.statuses) {
-    if (is_watched(context, key)) dirty.insert(key);
+    if (is_watched(context, key)) marked_.insert(key);
   }
-  for (const model::InstanceKey& key : dirty) update_alerts(context, key);
+  for (const model::InstanceKey& key : std::exchange(marked_, {})) compare(context, key);
 }
 
 }  // namespace berth::control

@@ -1,11 +1,13 @@
+#include "control/cluster/readiness.h"
+
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <utility>
 
-#include "control/cluster/readiness.h"
 #include "control/cluster/settings.h"
-#include "control/passes.h"
+#include "control/context.h"
 
 namespace berth::control {
 namespace {
@@ -15,8 +17,8 @@ using model::ConditionType;
 using model::Readiness;
 
 // What was in a future that has not come yet, by a clock that was wrong, was just now.
-Time time_of(const Context& context, Duration date) {
-  return std::min(Time(date - context.config.date_of_zero), context.now);
+Time time_of(const Step& step, Duration date) {
+  return std::min(Time(date - step.config.date_of_zero), step.now);
 }
 
 // When not being ready begins to count. Before a runtime was ever ready there is no grace.
@@ -25,9 +27,8 @@ Time end_of_grace(const RuntimeReadiness& known, const model::Runtime& runtime) 
                               : known.not_ready_since;
 }
 
-Readiness graced(const Context& context, const RuntimeReadiness& known,
-                 const model::Runtime& runtime) {
-  return context.now >= end_of_grace(known, runtime) ? runtime.ready : Readiness::Ready;
+Readiness graced(Time now, const RuntimeReadiness& known, const model::Runtime& runtime) {
+  return now >= end_of_grace(known, runtime) ? runtime.ready : Readiness::Ready;
 }
 
 void mark_statuses_on(Context& context, const model::Place& place) {
@@ -54,7 +55,7 @@ class ReadinessOf {
   void take(const model::Runtime& runtime) {
     RuntimeReadiness& known = node_.readiness.runtimes[runtime.id];
     const Readiness now =
-        runtime.ready == Readiness::Ready ? Readiness::Ready : graced(context_, known, runtime);
+        runtime.ready == Readiness::Ready ? Readiness::Ready : graced(context_.now, known, runtime);
     if (known.graced != now) {
       // One way of not being ready after another is no news for those that run there.
       const bool is_turn = known.graced == Readiness::Ready || now == Readiness::Ready;
@@ -71,7 +72,7 @@ class ReadinessOf {
   void look_at_eviction(RuntimeReadiness& known) {
     const bool was_evicting = std::exchange(known.evicting, false);
     if (known.graced != Readiness::Ready) {
-      if (const auto after = settings_of(context_, id_, node_).evict_after) {
+      if (const auto after = settings_of(context_.state.durable(), id_, node_).evict_after) {
         const Time at = known.graced_since + bounded(*after);
         known.evicting = context_.now >= at;
         if (!known.evicting) take_earlier(next_, at);
@@ -188,7 +189,7 @@ std::string text_of(const std::vector<const Condition*>& news) {
   return text;
 }
 
-void update_conditions(Context& context, const model::NodeId& id, ObservedNode& node) {
+void update_conditions(Step& step, const model::NodeId& id, ObservedNode& node) {
   const std::vector<Condition> before = std::exchange(node.readiness.conditions, {});
   std::vector<const Condition*> news;
   auto findings = judge(node);
@@ -197,28 +198,28 @@ void update_conditions(Context& context, const model::NodeId& id, ObservedNode& 
     const Condition* known = find(before, type);
     const bool is_same = known != nullptr && known->status == finding.status;
     Condition condition{type, finding.status, std::move(finding.reason), std::move(finding.message),
-                        is_same ? known->changed : context.now};
+                        is_same ? known->changed : step.now};
     const bool is_new = is_news(known, condition);
     node.readiness.conditions.push_back(std::move(condition));
     if (is_new) news.push_back(&node.readiness.conditions.back());
   }
-  if (!news.empty()) context.note(NoteKind::ConditionChanged, id, text_of(news));
+  if (!news.empty()) step.note(NoteKind::ConditionChanged, id, text_of(news));
 }
 
 // --- What is kept --------------------------------------------------------------------------------
 
-void keep(Context& context, model::NodeRecord record, const ObservedNode& node) {
+void keep(Step& step, model::NodeRecord record, const ObservedNode& node) {
   record.conditions.clear();
   for (const Condition& condition : node.readiness.conditions) {
     record.conditions.push_back(
-        {condition.type, condition.status, context.date_of(condition.changed)});
+        {condition.type, condition.status, step.date_of(condition.changed)});
   }
   record.readiness.clear();
   for (const auto& [id, known] : node.readiness.runtimes) {
     record.readiness.push_back(
-        {id, known.graced, context.date_of(known.graced_since), known.has_been_ready});
+        {id, known.graced, step.date_of(known.graced_since), known.has_been_ready});
   }
-  context.state.put(record);
+  step.state.put(record);
 }
 
 void forget_what_is_gone(ObservedNode& node) {
@@ -227,36 +228,35 @@ void forget_what_is_gone(ObservedNode& node) {
   });
 }
 
-// Before its first word after a start of the controller, what was known of it holds.
-void update_readiness(Context& context, const model::NodeId& id, ObservedNode& node) {
-  const auto& records = context.state.durable().nodes;
-  const auto record = records.find(id);
-  if (record == records.end() || node.liveness == Liveness::Unknown) return;
+// Before its first word after a start of the controller, what was known of it holds. Gives when to
+// look again.
+std::optional<Time> update_readiness(Context& context, const model::NodeId& id,
+                                     const model::NodeRecord& record, ObservedNode& node) {
   const bool was_ready = node.readiness.is_ready();
   std::optional<Time> next;
   if (node.reachable()) {
     forget_what_is_gone(node);
     next = ReadinessOf(context, id, node).take();
   }
-  context.readiness_alarms.set(id, next);
   update_conditions(context, id, node);
-  keep(context, record->second, node);
-  if (node.readiness.is_ready() == was_ready) return;
-  context.dirty.plan = true;
-  ++context.cluster_changes;
+  keep(context, record, node);
+  if (node.readiness.is_ready() != was_ready) {
+    context.dirty.plan = true;
+    ++context.cluster_changes;
+  }
+  return next;
 }
 
-Time said_since(const Context& context, const model::Report& report,
-                const model::RuntimeId& runtime) {
+Time said_since(const Step& step, const model::Report& report, const model::RuntimeId& runtime) {
   const auto told = report.not_ready_for.find(runtime);
-  return context.now - (told == report.not_ready_for.end() ? Duration{} : bounded(told->second));
+  return step.now - (told == report.not_ready_for.end() ? Duration{} : bounded(told->second));
 }
 
 // The agent knows best. But on one connection nothing is missed, and what is told again comes with
 // another delay; and of what was before its own start it knows nothing.
-Time not_ready_since(const Context& context, const ObservedNode& node, const model::Report& report,
+Time not_ready_since(const Step& step, const ObservedNode& node, const model::Report& report,
                      const model::RuntimeId& runtime) {
-  const Time since = said_since(context, report, runtime);
+  const Time since = said_since(step, report, runtime);
   const RuntimeReadiness& known = node.readiness.runtimes.at(runtime);
   if (!node.ever_reported) {
     return known.graced == Readiness::Ready ? since : std::min(known.not_ready_since, since);
@@ -287,13 +287,14 @@ std::set<model::RuntimeId> NodeReadiness::have_been_ready() const {
   return ready;
 }
 
-NodeReadiness restored_readiness(const Context& context, const model::NodeRecord& record) {
-  NodeReadiness readiness;
+void ReadinessRoom::restore(const Step& step, const model::NodeRecord& record,
+                            ObservedNode& node) const {
+  NodeReadiness& readiness = node.readiness;
   for (const model::KeptReadiness& kept : record.readiness) {
-    const Time changed = time_of(context, kept.changed_at);
+    const Time changed = time_of(step, kept.changed_at);
     // Nothing is decided by a date: how long it has not been ready is counted from now, or from
     // when its agent says.
-    const Time counted = kept.graced == Readiness::Ready ? changed : context.now;
+    const Time counted = kept.graced == Readiness::Ready ? changed : step.now;
     readiness.runtimes.emplace(kept.runtime, RuntimeReadiness{.graced = kept.graced,
                                                               .graced_since = counted,
                                                               .has_been_ready = kept.has_been_ready,
@@ -302,22 +303,23 @@ NodeReadiness restored_readiness(const Context& context, const model::NodeRecord
   for (const model::KeptCondition& kept : record.conditions) {
     readiness.conditions.push_back({kept.type, kept.status, "NotHeardYet",
                                     "as it was before the control plane was started",
-                                    time_of(context, kept.changed_at)});
+                                    time_of(step, kept.changed_at)});
   }
-  return readiness;
 }
 
-void hear_readiness(const Context& context, ObservedNode& node, const model::Report& report) {
+void ReadinessRoom::hear(const Step& step, const model::NodeId& id, ObservedNode& node,
+                         const model::Report& report) {
+  look_at(id);
   for (const model::Runtime& runtime : report.node->runtimes) {
     const auto [at, is_new] = node.readiness.runtimes.try_emplace(runtime.id);
     RuntimeReadiness& known = at->second;
-    if (is_new) known.not_ready_since = known.graced_since = context.now;
+    if (is_new) known.not_ready_since = known.graced_since = step.now;
     if (runtime.ready == Readiness::Ready) {
       known.has_been_ready = true;
     } else {
-      known.not_ready_since = not_ready_since(context, node, report, runtime.id);
+      known.not_ready_since = not_ready_since(step, node, report, runtime.id);
       // By its own clock, which cannot jump as dates can.
-      const Time graced_since = said_since(context, report, runtime.id) + bounded(runtime.grace);
+      const Time graced_since = said_since(step, report, runtime.id) + bounded(runtime.grace);
       if (!is_new && !node.ever_reported) {
         known.graced_since = std::min(known.graced_since, graced_since);
       }
@@ -325,16 +327,22 @@ void hear_readiness(const Context& context, ObservedNode& node, const model::Rep
   }
 }
 
-void look_at_all_evictions(Context& context) {
-  for (const auto& [id, node] : context.nodes) context.dirty.readiness.insert(id);
+void ReadinessRoom::look_at_all(const std::map<model::NodeId, ObservedNode>& nodes) {
+  for (const auto& [id, node] : nodes) look_at(id);
 }
 
-void readiness_pass(Context& context) {
-  for (const model::NodeId& id : context.readiness_alarms.take_due(context.now)) {
-    context.dirty.readiness.insert(id);
-  }
-  for (const model::NodeId& id : context.dirty.readiness) {
-    if (ObservedNode* node = context.find_node(id)) update_readiness(context, id, *node);
+void ReadinessRoom::forget(const model::NodeId& node) {
+  marked_.erase(node);
+  alarms_.set(node, std::nullopt);
+}
+
+void ReadinessRoom::decide(Context& context) {
+  for (const model::NodeId& id : alarms_.take_due(context.now)) look_at(id);
+  for (const model::NodeId& id : std::exchange(marked_, {})) {
+    ObservedNode* node = context.find_node(id);
+    const auto* record = context.state.find<model::NodeRecord>(id);
+    if (node == nullptr || record == nullptr || node->liveness == Liveness::Unknown) continue;
+    alarms_.set(id, update_readiness(context, id, *record, *node));
   }
 }
 

@@ -26,9 +26,7 @@ class Thresholds : public testing::Test {
     driver.heartbeat(node);
   }
   LoadState state() const { return load().state; }
-  const ResourceLoad& load() const {
-    return driver.controller().nodes().at(node_id("n1")).load.cpu;
-  }
+  const ResourceLoad& load() const { return driver.controller().load_of(node_id("n1")).cpu; }
 
   Driver driver;
 };

@@ -1,7 +1,8 @@
+#include "control/cluster/drains.h"
+
 #include <algorithm>
 
-#include "control/cluster/drain.h"
-#include "control/passes.h"
+#include "control/context.h"
 
 namespace berth::control {
 namespace {
@@ -42,8 +43,7 @@ void hurry_leavers(Context& context, const model::NodeId& id) {
   }
 }
 
-void enforce(Context& context, const model::NodeId& id, Drain& drain) {
-  drain.deadline = kNever;
+void enforce(Context& context, const model::NodeId& id) {
   hurry_leavers(context, id);
   model::NodeRecord record = context.state.durable().nodes.at(id);
   record.drain->overdue = true;
@@ -54,46 +54,50 @@ void enforce(Context& context, const model::NodeId& id, Drain& drain) {
 
 }  // namespace
 
-void begin_drain(Context& context, const model::NodeRecord& record) {
+void Drains::begin(const Step& step, const model::NodeRecord& record) {
   if (!record.drain) return;
   const bool limited = record.drain->deadline > Duration{} && !record.drain->overdue;
-  context.drains[record.id] = {limited ? context.now + record.drain->deadline : kNever, false};
+  drains_[record.id] = {limited ? step.now + record.drain->deadline : kNever, false};
 }
 
-void write_down_drains(Context& context, Duration step) {
-  for (const auto& [id, drain] : context.drains) {
+void Drains::write_down(Step& step, Duration step_down) const {
+  for (const auto& [id, drain] : drains_) {
     if (drain.deadline == kNever) continue;
-    const auto& nodes = context.state.durable().nodes;
-    const auto known = nodes.find(id);
-    if (known == nodes.end() || !known->second.drain) continue;
-    const Duration left = std::max(drain.deadline - context.now, kShortestDeadline);
-    if (left >= known->second.drain->deadline || known->second.drain->deadline - left < step) {
-      continue;
-    }
-    model::NodeRecord record = known->second;
+    const auto* known = step.state.find<model::NodeRecord>(id);
+    if (known == nullptr || !known->drain) continue;
+    const Duration left = std::max(drain.deadline - step.now, kShortestDeadline);
+    if (left >= known->drain->deadline || known->drain->deadline - left < step_down) continue;
+    model::NodeRecord record = *known;
     record.drain->deadline = left;
-    context.state.put(record);
+    step.state.put(record);
   }
 }
 
-void drain_pass(Context& context) {
-  const auto& nodes = context.state.durable().nodes;
-  std::erase_if(context.drains, [&](const auto& entry) {
-    const auto node = nodes.find(entry.first);
-    return node == nodes.end() || !node->second.drain;
+void Drains::decide(Context& context) {
+  std::erase_if(drains_, [&](const auto& entry) {
+    const auto* node = context.state.find<model::NodeRecord>(entry.first);
+    return node == nullptr || !node->drain;
   });
-  for (auto& [id, drain] : context.drains) {
-    if (drain.deadline <= context.now) enforce(context, id, drain);
+  for (auto& [id, drain] : drains_) {
+    if (drain.deadline > context.now) continue;
+    drain.deadline = kNever;
+    enforce(context, id);
   }
 }
 
-void drained_pass(Context& context) {
-  if (!context.settled) return;
-  for (auto& [id, drain] : context.drains) {
+void Drains::find_done(Context& context) {
+  if (!context.reachability.settled()) return;
+  for (auto& [id, drain] : drains_) {
     const bool done = is_empty(context, id);
     if (done && !drain.done) context.note(NoteKind::NodeDrained, id, "nothing is left on it");
     drain.done = done;
   }
+}
+
+Time Drains::next() const {
+  Time next = kNever;
+  for (const auto& [id, drain] : drains_) next = std::min(next, drain.deadline);
+  return next;
 }
 
 }  // namespace berth::control

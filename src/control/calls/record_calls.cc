@@ -3,11 +3,6 @@
 
 #include <algorithm>
 
-#include "control/cluster/alarms.h"
-#include "control/cluster/drain.h"
-#include "control/cluster/readiness.h"
-#include "control/cluster/thresholds.h"
-#include "control/launcher/countdown.h"
 #include "control/launcher/moves.h"
 #include "control/launcher/overrides.h"
 #include "control/launcher/rollouts.h"
@@ -16,10 +11,6 @@
 
 namespace berth::control {
 namespace {
-
-void refuse(Context& context, CallId call, Error error) {
-  context.effects.replies.push_back({call, std::move(error)});
-}
 
 // All documents as they would be: the known ones, with the new ones in their place.
 class Desired {
@@ -96,7 +87,7 @@ void retry_rollouts_to(Context& context, const model::ItemKey& item) {
     if (rollout.item == item.item && rollout.to == item.version) keys.push_back(key);
   }
   for (const RequestKey& key : keys) {
-    context.asked_requests.insert(key);
+    context.calls.ask_for(key);
     try_again(context, key);
   }
 }
@@ -105,7 +96,7 @@ void retry_rollouts_to(Context& context, const model::ItemKey& item) {
 void restart_edited(Context& context, const model::ItemKey& item) {
   for (const RequestKey& key : requests_running(context.state.durable(), item)) {
     begin_restarts(context, key, item.version);
-    context.asked_requests.insert(key);
+    context.calls.ask_for(key);
     context.dirty.plan = true;
   }
 }
@@ -129,11 +120,11 @@ void put_document(Context& context, const model::Document& document) {
     context.state.put(*deployment);
   } else if (const auto* config = std::get_if<model::NodeConfig>(&document)) {
     context.state.put(*config);
-    forget_thresholds(context);
-    look_at_all_evictions(context);
+    context.loads.look_up_all(context.nodes);
+    context.readiness.look_at_all(context.nodes);
   } else if (const auto* override = std::get_if<model::EnvOverride>(&document)) {
-    context.overridden.merge(replace_override(context, override->name, *override));
-    context.asked_instances.merge(overridden_by(context.state.durable(), *override));
+    context.calls.has_overridden(replace_override(context, override->name, *override));
+    context.calls.ask_for_overridden(overridden_by(context.state.durable(), *override));
   } else if (const auto* subject = std::get_if<model::Subject>(&document)) {
     context.state.put(*subject);
   }
@@ -150,7 +141,7 @@ void ask_for_requests(Context& context, const ApplyCall& call) {
   if (items.empty() && subjects.empty()) return;
   for (const auto& [key, version] : asked_versions(context.state.durable())) {
     const bool is_meant = items.contains({key.first, version}) || subjects.contains(key.second);
-    if (is_meant) context.asked_requests.insert(key);
+    if (is_meant) context.calls.ask_for(key);
   }
 }
 
@@ -161,7 +152,7 @@ void ask_for_versions(Context& context, const ApplyCall& call) {
     if (deployment == nullptr) continue;
     for (const model::RunRequest& run : deployment->run) {
       const RequestKey key{run.item, run.subject};
-      context.asked_requests.insert(key);
+      context.calls.ask_for(key);
       if (call.allow_partial) context.partial_rollouts.insert(key);
       try_again(context, key);
       avoid_nothing(context, key);
@@ -237,7 +228,7 @@ Result<void> delete_cached(Context& context, const std::string& name) {
     return Error{Code::Conflict,
                  fmt::format("{} is asked for; delete what asks for it first", name)};
   }
-  delete_instance(context, model::InstanceKey(found->first), "by order");
+  context.lifetime.delete_instance(context, model::InstanceKey(found->first), "by order");
   return {};
 }
 
@@ -252,15 +243,15 @@ Result<void> delete_document(Context& context, const DeleteCall& call) {
   if (call.kind == "NodeConfig") {
     if (!desired.erase_config(call.name)) return not_found("no node config " + call.name);
     context.state.erase<model::NodeConfig>(call.name);
-    forget_thresholds(context);
-    look_at_all_evictions(context);
+    context.loads.look_up_all(context.nodes);
+    context.readiness.look_at_all(context.nodes);
     return {};
   }
   if (call.kind == "EnvOverride") {
     if (!context.state.durable().env_overrides.contains(call.name)) {
       return not_found("no override " + call.name);
     }
-    context.overridden.merge(replace_override(context, call.name, std::nullopt));
+    context.calls.has_overridden(replace_override(context, call.name, std::nullopt));
     return {};
   }
   if (call.kind == "Subject") {
@@ -278,7 +269,7 @@ Result<void> delete_document(Context& context, const DeleteCall& call) {
 void accept(Context& context, CallId call) {
   context.dirty.plan = true;
   ++context.cluster_changes;
-  context.unplanned_calls.push_back(call);
+  context.calls.plan(call);
 }
 
 bool is_pinned(const Context& context, const model::InstanceRecord& record) {
@@ -308,7 +299,7 @@ void forget_data_on(Context& context, const model::NodeId& node) {
   }
   for (model::InstanceRecord& record : concerned) {
     if (record.phase == model::Phase::Erasing) {
-      context.dirty.erased.emplace(node, record.key);
+      context.lifetime.data_gone(node, record.key);
     } else {
       record.data_on.erase(node);
       if (record.home == node) record.home.reset();
@@ -355,15 +346,11 @@ Result<model::InstanceRecord> find_pausable(const Context& context, const model:
   return *record;
 }
 
-void answer_when_sealed(Context& context, CallId call) {
-  context.accepted_calls.push_back({.call = call, .planned = false});
-}
-
 }  // namespace
 
 void record(Context& context, const ApplyCall& call) {
   const auto checked = check_apply(context, call);
-  if (!checked) return refuse(context, call.call, checked.error());
+  if (!checked) return Calls::refuse(context, call.call, checked.error());
   for (const model::Document& document : call.documents) put_document(context, document);
   ask_for_requests(context, call);
   ask_for_versions(context, call);
@@ -372,7 +359,7 @@ void record(Context& context, const ApplyCall& call) {
 
 void record(Context& context, const DeleteCall& call) {
   const auto deleted = delete_document(context, call);
-  if (!deleted) return refuse(context, call.call, deleted.error());
+  if (!deleted) return Calls::refuse(context, call.call, deleted.error());
   accept(context, call.call);
 }
 
@@ -380,48 +367,49 @@ void record(Context& context, const CordonCall& call) {
   const auto& nodes = context.state.durable().nodes;
   const auto known = nodes.find(call.node);
   if (known == nodes.end()) {
-    return refuse(context, call.call, not_found("no node " + call.node.value()));
+    return Calls::refuse(context, call.call, not_found("no node " + call.node.value()));
   }
   model::NodeRecord record = known->second;
   record.cordoned = call.scheduling == Scheduling::Cordoned;
   if (!record.cordoned) record.drain.reset();
   put_node(context, record);
-  answer_when_sealed(context, call.call);
+  context.calls.answer_when_sealed({.call = call.call});
 }
 
 void record(Context& context, const DrainCall& call) {
   const auto& nodes = context.state.durable().nodes;
   const auto known = nodes.find(call.node);
   if (known == nodes.end()) {
-    return refuse(context, call.call, not_found("no node " + call.node.value()));
+    return Calls::refuse(context, call.call, not_found("no node " + call.node.value()));
   }
   model::NodeRecord record = known->second;
   record.cordoned = true;
   record.drain = {.why = call.why, .deadline = call.deadline, .overdue = false};
   put_node(context, record);
-  begin_drain(context, record);
+  context.drains.begin(context, record);
   context.note(NoteKind::NodeDraining, call.node, call.why);
-  answer_when_sealed(context, call.call);
+  context.calls.answer_when_sealed({.call = call.call});
 }
 
 void record(Context& context, const PauseCall& call) {
   auto record = find_pausable(context, call.key);
-  if (!record) return refuse(context, call.call, record.error());
+  if (!record) return Calls::refuse(context, call.call, record.error());
   const bool paused = call.pausing == model::Pausing::Paused;
   if (std::exchange(record->paused, paused) != paused) {
     context.put(*record);
     context.note(paused ? NoteKind::Paused : NoteKind::Resumed, call.key, "by order");
   }
-  answer_when_sealed(context, call.call);
+  context.calls.answer_when_sealed({.call = call.call});
 }
 
 void record(Context& context, const RebalanceCall& call) {
   auto& queue = context.rebalancing.queue;
   if (queue.size() >= context.config.rebalances_max) {
-    return refuse(context, call.call,
-                  Error{Code::Exhausted,
-                        fmt::format("{} rebalances wait already; try again when they are done",
-                                    queue.size())});
+    return Calls::refuse(
+        context, call.call,
+        Error{
+            Code::Exhausted,
+            fmt::format("{} rebalances wait already; try again when they are done", queue.size())});
   }
   queue.push_back(call);
 }
@@ -429,38 +417,30 @@ void record(Context& context, const RebalanceCall& call) {
 void record(Context& context, const ForgetNodeCall& call) {
   ObservedNode* node = context.find_node(call.node);
   if (node == nullptr || !context.state.durable().nodes.contains(call.node)) {
-    return refuse(context, call.call, not_found("no node " + call.node.value()));
+    return Calls::refuse(context, call.call, not_found("no node " + call.node.value()));
   }
   if (node->connection) {
-    return refuse(context, call.call,
-                  Error{Code::Conflict, call.node.value() + " is connected; stop its agent first"});
+    return Calls::refuse(
+        context, call.call,
+        Error{Code::Conflict, call.node.value() + " is connected; stop its agent first"});
   }
   const std::set<model::InstanceKey> there = context.state.instances_on(call.node);
   for (const model::InstanceKey& key : there) {
     context.dirty.statuses.insert(key);
     let_go(context, *context.state.find<model::InstanceRecord>(key), call.node);
   }
-  mark_all_on(context, call.node);  // pending calls may wait for what it was told
+  context.mark_all_on(call.node);  // pending calls may wait for what it was told
   forget_data_on(context, call.node);
-  context.awaited.erase(call.node);
-  context.unheard.erase(call.node);
-  context.dirty.networks.insert(call.node);
-  context.holding_back.erase(call.node);
-  context.node_alarms.erase({node->alarm, call.node});
-  forget_load(context, call.node, *node);
-  context.readiness_alarms.set(call.node, std::nullopt);
+  context.forget(call.node);
   ++context.cluster_changes;
-  context.nodes.erase(call.node);
   context.state.erase<model::NodeRecord>(call.node);
   context.dirty.plan = true;
   context.note(NoteKind::NodeForgotten, call.node, "");
-  answer_when_sealed(context, call.call);
+  context.calls.answer_when_sealed({.call = call.call});
 }
 
-void record(Context& context, const Subscribed& event) { context.listeners.insert(event.listener); }
+void record(Context& context, const Subscribed& event) { context.calls.record(event); }
 
-void record(Context& context, const Unsubscribed& event) {
-  context.listeners.erase(event.listener);
-}
+void record(Context& context, const Unsubscribed& event) { context.calls.record(event); }
 
 }  // namespace berth::control

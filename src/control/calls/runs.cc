@@ -1,0 +1,219 @@
+#include "control/calls/runs.h"
+
+#include "control/context.h"
+#include "control/launcher/handover.h"
+#include "control/launcher/rebalancing.h"
+#include "control/launcher/rollouts.h"
+#include "control/launcher/status.h"
+
+namespace berth::control {
+namespace {
+
+// A node that is not connected does not block the call, nor does one in error.
+const ObservedNode* find_awaited(const Context& context, const model::NodeId& id) {
+  const ObservedNode* node = context.find_node(id);
+  if (node == nullptr || !node->reachable()) return nullptr;
+  return node->info.state == model::NodeState::Error ? nullptr : node;
+}
+
+bool has_gone_from(const Context& context, const model::NodeId& id, const model::InstanceKey& key) {
+  return find_awaited(context, id) == nullptr || !may_run_on(context, id, key);
+}
+
+// Up and proven to be well, or failed. What is on a node that is away is not waited for; but a node
+// of which we do not know yet whether it is away will soon be one or the other.
+bool has_come_up(const Context& context, const model::InstanceRecord& record) {
+  const model::InstanceStatus status = *status_of(context, record.key);
+  if (status.away || status.proven || context.network.has_problem(record.key)) return true;
+  const ObservedNode* node = context.find_node(record.place->node);
+  if (node->info.state == model::NodeState::Error) return true;
+  const auto order = node->told.find(record.key);
+  if (order == node->told.end() || node->acted < order->second.number) return false;
+  if (record.leaving && record.leaving->hand_over) return false;  // it may still go back
+  return status.state == model::InstanceState::Failed;
+}
+
+// Of a rollout that has not failed, and waits for nodes that are away.
+Incomplete incomplete_of(const Context& context, const model::RolloutRecord& rollout) {
+  Incomplete incomplete{.item = rollout.item,
+                        .subject = rollout.subject,
+                        .version = rollout.to,
+                        .updated = 0,
+                        .total = 0,
+                        .away = {}};
+  for (const auto* record : records_of(context.state.durable(), {rollout.item, rollout.subject})) {
+    if (!record->place || record->preinstalled) continue;
+    ++incomplete.total;
+    if (record->version == rollout.to && rollout.proven.contains(record->key.index)) {
+      ++incomplete.updated;
+    } else if (find_awaited(context, record->place->node) == nullptr) {
+      incomplete.away.insert(record->place->node);
+    }
+  }
+  return incomplete;
+}
+
+// Of one that has failed before: what is told is that the edit of the old version has failed too.
+model::RolloutRecord without_the_version(model::RolloutRecord rollout) {
+  rollout.to = rollout.from;
+  rollout.failed = std::exchange(rollout.halted, std::nullopt);
+  rollout.edited = true;
+  return rollout;
+}
+
+}  // namespace
+
+bool Runs::is_done(const Context& context, const model::InstanceKey& key,
+                   const std::set<model::NodeId>& nodes_before) {
+  const auto* record = context.state.find<model::InstanceRecord>(key);
+  const bool placed = record != nullptr && record->place;
+  for (const model::NodeId& id : nodes_before) {
+    if (placed && record->place->node == id) continue;
+    if (!has_gone_from(context, id, key)) return false;
+  }
+  return !placed || has_come_up(context, *record);
+}
+
+Finished Runs::finish(const Context& context, const Run& run) {
+  Finished finished{
+      .timed_out = !run.superseded && !run.is_done(), .statuses = {}, .rolled_back = {}};
+  if (run.superseded) finished.superseded_by = context.state.revision();
+  for (const auto& [key, version] : run.wanted.asked_for) {
+    const auto* rollout = context.state.find<model::RolloutRecord>(key);
+    if (rollout == nullptr || rollout->to != version) continue;
+    if (rollout->halted) {
+      finished.rolled_back.push_back(without_the_version(*rollout));
+    } else if (has_failed(*rollout)) {
+      finished.rolled_back.push_back(*rollout);
+    } else {
+      Incomplete incomplete = incomplete_of(context, *rollout);
+      if (!incomplete.away.empty()) finished.incomplete.push_back(std::move(incomplete));
+    }
+  }
+  for (const auto& [key, awaited] : run.awaited) {
+    if (auto status = status_of(context, key)) finished.statuses.push_back(*std::move(status));
+  }
+  return finished;
+}
+
+// Who still waits for another version waits for nothing.
+void Runs::supersede_others(const RunFor& newcomer) {
+  for (const auto& [key, version] : newcomer.asked_for) {
+    for (auto& [number, run] : runs_) {
+      const auto asked = run.wanted.asked_for.find(key);
+      if (asked != run.wanted.asked_for.end() && asked->second != version) run.superseded = true;
+    }
+  }
+}
+
+RunNumber Runs::begin(Context& context, RunFor wanted, const Changed& changed) {
+  const RunNumber number = next_run_++;
+  supersede_others(wanted);
+  Run run{.wanted = std::move(wanted), .deadline = context.now + context.config.run_timeout};
+  run.open = changed.size();
+  for (const auto& [key, version] : run.wanted.asked_for) {
+    if (context.state.durable().rollouts.contains(key)) run.rollouts.insert(key);
+  }
+  if (!run.rollouts.empty()) with_rollouts_.insert(number);
+  auto waiting = waiting_for_.begin();
+  auto status = context.dirty.statuses.begin();
+  for (const auto& [key, nodes] : changed) {  // each goes beside the one before
+    run.awaited.emplace_hint(run.awaited.end(), key)->second.nodes_before = nodes;
+    waiting = waiting_for_.emplace_hint(waiting, key);
+    waiting->second.insert(number);
+    status = context.dirty.statuses.insert(status, key);
+    ++waiting;
+    ++status;
+  }
+  runs_.emplace(number, std::move(run));
+  return number;
+}
+
+// Runs for which this instance was the last one come into `finished`.
+void Runs::look_at(const Context& context, const model::InstanceKey& key, Numbers& finished) {
+  const auto waiting = waiting_for_.find(key);
+  if (waiting == waiting_for_.end()) return;
+  for (const RunNumber number : waiting->second) {
+    Run& run = runs_.at(number);
+    Awaited& awaited = run.awaited.at(key);
+    const bool was_done = awaited.done;
+    awaited.done = is_done(context, key, awaited.nodes_before);
+    if (was_done && !awaited.done) ++run.open;
+    if (!was_done && awaited.done) --run.open;
+    run.is_done() ? void(finished.insert(number)) : void(finished.erase(number));
+  }
+}
+
+// When a rollout has ended, all of its instances must be done, too: they may be on their way back.
+void Runs::wait_for_instances(Context& context, RunNumber number, const RequestKey& key) {
+  Run& run = runs_.at(number);
+  for (const model::InstanceRecord* record : records_of(context.state.durable(), key)) {
+    if (!record->place) continue;
+    if (run.awaited.try_emplace(record->key).second) ++run.open;
+    waiting_for_[record->key].insert(number);
+    context.dirty.statuses.insert(record->key);
+  }
+}
+
+void Runs::look_at_rollouts(Context& context, Numbers& finished) {
+  std::vector<RunNumber> without;
+  for (const RunNumber number : with_rollouts_) {
+    Run& run = runs_.at(number);
+    std::erase_if(run.rollouts, [&](const RequestKey& key) {
+      if (!is_at_rest(context, key)) return false;
+      wait_for_instances(context, number, key);
+      return true;
+    });
+    if (run.rollouts.empty()) without.push_back(number);
+  }
+  for (const RunNumber number : without) {
+    with_rollouts_.erase(number);
+    if (runs_.at(number).is_done()) finished.insert(number);  // nothing of it is placed
+  }
+}
+
+// Since the last time; they are the last in the list.
+void Runs::add_empty(Numbers& finished) const {
+  for (auto it = runs_.rbegin(); it != runs_.rend(); ++it) {
+    if (!it->second.is_done()) return;
+    finished.insert(it->first);
+  }
+}
+
+void Runs::add_overdue(Time now, Numbers& finished) const {
+  for (const auto& [number, run] : runs_) {
+    if (now < run.deadline) return;
+    finished.insert(number);
+  }
+}
+
+void Runs::end(Context& context, RunNumber number) {
+  const Run& run = runs_.at(number);
+  if (run.wanted.call) {
+    context.effects.replies.push_back({*run.wanted.call, finish(context, run)});
+  }
+  for (const auto& [key, awaited] : run.awaited) {
+    const auto waiting = waiting_for_.find(key);
+    waiting->second.erase(number);
+    if (waiting->second.empty()) waiting_for_.erase(waiting);
+  }
+  if (context.rebalancing.run == number) rebalance_ended(context, run.awaited.size());
+  with_rollouts_.erase(number);
+  runs_.erase(number);
+}
+
+void Runs::decide(Context& context) {
+  Numbers finished;
+  look_at_rollouts(context, finished);
+  add_empty(finished);
+  for (const model::InstanceKey& key : context.dirty.statuses) look_at(context, key, finished);
+  add_overdue(context.now, finished);
+  for (const auto& [number, run] : runs_) {
+    if (run.superseded) finished.insert(number);
+  }
+  for (const RunNumber number : finished) end(context, number);
+}
+
+Time Runs::next() const { return runs_.empty() ? kNever : runs_.begin()->second.deadline; }
+
+}  // namespace berth::control
