@@ -44,8 +44,9 @@ struct ObservedInstance {
 // An instance that has been told to run a new version, or somewhere else, and has yet to show that
 // it does.
 struct Trial {
-  Time deadline;               // to be active
-  std::uint32_t restarts = 0;  // when the trial began; one more is a failure
+  Time deadline;  // to be active
+  // When the trial began; one more is a failure. Nullopt: its node has not been heard of since.
+  std::optional<std::uint32_t> restarts;
   std::optional<Time> active_since;
 };
 

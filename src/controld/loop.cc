@@ -1,5 +1,7 @@
 #include "controld/loop.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <chrono>
 #include <utility>
@@ -16,6 +18,7 @@ using shell::LogLevel;
 constexpr Duration kFullBoxWait = 10ms;  // until facts can be stepped again
 
 const Error kStopping{Code::Unavailable, "the control plane is stopping"};
+const Error kReplaced{Code::Unavailable, "another control plane has the store now"};
 const Error kBusy{Code::Unavailable, "too much is waiting for the control plane; try again"};
 
 double seconds_since(std::chrono::steady_clock::time_point start) {
@@ -53,13 +56,13 @@ void Histogram::add(double seconds) {
 }
 
 Loop::Loop(store::Store& store, control::Config config, control::Durable restored, Ports ports,
-           LoopLimits limits)
+           LoopLimits limits, std::optional<store::Fence> fence)
     : ports_(std::move(ports)),
       limits_(limits),
       mailbox_(limits.mailbox),
       controller_(config, std::move(restored)),
       outbox_(limits.outbox),
-      writer_(store, [this] { mailbox_.wake(); }) {}
+      writer_(store, std::move(fence), [this] { mailbox_.wake(); }) {}
 
 void Loop::run() {
   step();
@@ -90,8 +93,10 @@ void Loop::turn() {
 // Nullopt: when something comes, or a commit has ended.
 std::optional<Time> Loop::next_turn() const {
   std::optional<Time> next = outbox_.is_full() ? std::nullopt : wake_at_;
-  const bool waits_to_retry = trouble() && !outbox_.is_under_way();
-  if (waits_to_retry) next = std::min(next.value_or(retry_at_), retry_at_);
+  const auto no_later_than = [&](Time when) { next = std::min(next.value_or(when), when); };
+  const bool is_in_trouble = trouble().has_value();
+  if (is_in_trouble && !outbox_.is_under_way()) no_later_than(retry_at_);
+  if (!is_in_trouble && outbox_.is_under_way()) no_later_than(commit_overdue_at_);
   return next;
 }
 
@@ -163,7 +168,7 @@ void Loop::step() {
   }
   wake_at_ = effects.wake_at;
   look_for_callers(effects);
-  Telling publish = ports_.stepped(controller_, effects);
+  Publishing publish = ports_.stepped(controller_, effects);
   std::vector<store::Change> changes = to_changes(std::exchange(effects.writes, {}));
   outbox_.seal(std::move(changes), {std::move(effects), std::move(publish)});
   let_leave();
@@ -184,24 +189,49 @@ void Loop::look_for_callers(const control::Effects& effects) {
 // Hands the writer what has gathered, unless it is busy with the batch before.
 void Loop::write() {
   if (trouble() && shell::now() < retry_at_) return;
-  if (const auto* batch = outbox_.begin_commit()) writer_.commit(*batch);
+  const auto* batch = outbox_.begin_commit();
+  if (batch == nullptr) return;
+  commit_overdue_at_ = shell::now() + limits_.commit_overdue;
+  writer_.commit(*batch);
 }
 
 void Loop::look_after(const std::optional<StoreWriter::Outcome>& outcome) {
-  if (!outcome) return;
-  if (!outcome->result) {
-    outbox_.commit_failed();
-    set_trouble(outcome->result.error());
-    retry_at_ = shell::now() + limits_.retry_commit_after;
-    return tell_those_who_wait(outcome->result.error());
-  }
+  if (!outcome) return look_for_overdue_commit();
+  outcome->result ? end_commit(outcome->seconds) : fail_commit(outcome->result.error());
+}
+
+void Loop::end_commit(double seconds) {
   outbox_.commit_done();
   {
     const std::lock_guard lock(mutex_);
-    stats_.commit_seconds.add(outcome->seconds);
+    stats_.commit_seconds.add(seconds);
   }
-  set_trouble(std::nullopt);
+  clear_trouble();
   let_leave();
+}
+
+void Loop::fail_commit(const Error& why) {
+  outbox_.commit_failed();
+  {
+    const std::lock_guard lock(mutex_);
+    ++stats_.commit_failures;
+  }
+  set_trouble(why);
+  tell_those_who_wait(why);
+  retry_at_ = shell::now() + limits_.retry_commit_after;
+  if (why.code != Code::Conflict) return;
+  shell::log(LogLevel::Error, "another control plane has the store now; this one stops");
+  is_replaced_ = true;
+  mailbox_.close();
+}
+
+// It may end well yet, but nobody can say when.
+void Loop::look_for_overdue_commit() {
+  if (!outbox_.is_under_way() || trouble() || shell::now() < commit_overdue_at_) return;
+  const auto waited = std::chrono::duration_cast<std::chrono::seconds>(limits_.commit_overdue);
+  const Error why{Code::Unavailable, fmt::format("it has not answered for {} s", waited.count())};
+  set_trouble(why);
+  tell_those_who_wait(why);
 }
 
 void Loop::let_leave() {
@@ -212,7 +242,7 @@ void Loop::perform(const Sealed& sealed) {
   for (const control::Outgoing& outgoing : sealed.effects.commands) ports_.send(outgoing);
   if (sealed.publish) sealed.publish();
   for (const control::Reply& reply : sealed.effects.replies) answer(reply.call, reply.answer);
-  for (const Telling& tell : sealed.tellings) tell();
+  for (const Telling& tell : sealed.tellings) tell(std::nullopt);
   for (const StoreCall& call : sealed.store_calls) writer_.call(call);
 }
 
@@ -233,11 +263,13 @@ void Loop::answer(control::CallId call, const Answer& answer) {
 
 // While nothing becomes durable, nobody is kept waiting for that.
 void Loop::run_looks() {
-  const bool waits = !outbox_.waiting().empty() && !trouble();
+  const bool is_durable = outbox_.waiting().empty();
+  const std::optional<Error> doubt = is_durable ? std::nullopt : trouble();
   for (const Look& look : std::exchange(looks_, {})) {
     Telling tell = look(controller_);
     if (!tell) continue;
-    waits ? outbox_.waiting().back().tellings.push_back(std::move(tell)) : tell();
+    const bool waits = !is_durable && !doubt;
+    waits ? outbox_.waiting().back().tellings.push_back(std::move(tell)) : tell(doubt);
   }
 }
 
@@ -254,7 +286,7 @@ void Loop::tell_those_who_wait(const Error& trouble) {
     for (const control::Reply& reply : sealed.effects.replies) {
       answer(reply.call, kept_waiting(trouble));
     }
-    for (const Telling& tell : std::exchange(sealed.tellings, {})) tell();
+    for (const Telling& tell : std::exchange(sealed.tellings, {})) tell(trouble);
     for (const StoreCall& call : std::exchange(sealed.store_calls, {})) {
       call.done(refusal_for(trouble));
     }
@@ -270,29 +302,38 @@ void Loop::refuse_waiting_calls(const Error& why) {
   for (const StoreCall& call : std::exchange(store_calls_, {})) call.done(why);
 }
 
-void Loop::set_trouble(std::optional<Error> trouble) {
-  std::optional<Error> before;
+void Loop::set_trouble(const Error& trouble) {
+  bool is_new = false;
   {
     const std::lock_guard lock(mutex_);
-    if (trouble) ++stats_.commit_failures;
-    before = std::exchange(trouble_, trouble);
+    is_new = !trouble_;
+    trouble_ = trouble;
   }
-  if (trouble && !before) {
-    shell::log(LogLevel::Error, "the store cannot be written; trying again until it works",
-               {{"error", trouble->message}});
-  } else if (!trouble && before) {
-    shell::log(LogLevel::Info, "the store can be written again");
-  }
+  if (!is_new) return;
+  shell::log(LogLevel::Error, "the store cannot be written", {{"error", trouble.message}});
 }
 
-// All that was decided, unless it cannot be written.
+void Loop::clear_trouble() {
+  bool was_there = false;
+  {
+    const std::lock_guard lock(mutex_);
+    was_there = std::exchange(trouble_, std::nullopt).has_value();
+  }
+  if (was_there) shell::log(LogLevel::Info, "the store can be written again");
+}
+
+// All that was decided, unless it cannot be written; what could not be is tried once more.
 void Loop::finish_writing() {
-  do {
+  writer_.wait();
+  look_after(writer_.take_outcome());
+  while (!is_replaced_) {
+    const auto* batch = outbox_.begin_commit();
+    if (batch == nullptr) return;
+    writer_.commit(*batch);
     writer_.wait();
     look_after(writer_.take_outcome());
     if (trouble()) return;
-    write();
-  } while (outbox_.is_under_way());
+  }
 }
 
 // What cannot be written is only less exact after the next start. Nothing may follow a batch that
@@ -306,22 +347,19 @@ void Loop::write_last_words() {
 }
 
 void Loop::dismiss_everybody() {
+  const Error& why = is_replaced_ ? kReplaced : kStopping;
   std::map<control::CallId, Caller> callers;
   {
     const std::lock_guard lock(mutex_);
     stopped_ = true;
     callers.swap(callers_);
   }
-  for (const auto& [id, caller] : callers) caller.reply(kStopping);
+  for (const auto& [id, caller] : callers) caller.reply(why);
   sort_in(take(shell::now()));
-  for (Sealed& sealed : outbox_.waiting()) {
-    for (const Telling& tell : sealed.tellings) tell();
-    for (const StoreCall& call : sealed.store_calls) call.done(kStopping);
-  }
-  for (const StoreCall& call : std::exchange(store_calls_, {})) call.done(kStopping);
-  for (const Look& look : std::exchange(looks_, {})) {
-    if (const Telling tell = look(controller_)) tell();
-  }
+  refuse_waiting_calls(why);
+  if (const auto doubt = trouble()) tell_those_who_wait(*doubt);
+  run_looks();
+  writer_.wait();  // for what it was called for
 }
 
 std::optional<Error> Loop::trouble() const {

@@ -41,6 +41,7 @@ struct LoopStats {
 struct LoopLimits {
   std::size_t mailbox = 100'000;
   Duration retry_commit_after = 500ms;
+  Duration commit_overdue = 10s;  // from then on the store counts as one that cannot be written
   OutboxLimits outbox = {};
 };
 
@@ -53,27 +54,34 @@ struct LoopLimits {
 // A commit that fails (a full disk) is tried again until it works or the loop is stopped. Until
 // then nothing is performed. Who called for what cannot be made durable is told so and not kept
 // waiting; further calls that change something are refused at once, and whoever looks is answered:
-// from a state that the disk has not seen yet. Facts are stepped until the outbox is full, then
-// they wait, and the box is bounded.
+// from a state that the disk has not seen yet. So it is while a commit takes too long. Facts are
+// stepped until the outbox is full, then they wait, and the box is bounded.
+//
+// A commit that fails because the fence does not hold is not tried again: another has the store.
+// Nothing leaves any more, everybody is told, and the loop has stopped.
 //
 // Everything but `run` may be called from any thread.
 class Loop {
  public:
-  // Tells somebody what was seen, once that is durable. From the thread of the loop; must return
-  // quickly.
-  using Telling = std::function<void()>;
+  // Tells somebody what was seen: that it is durable, or why that is in doubt; Conflict if it never
+  // will be. From the thread of the loop; must return quickly.
+  using Telling = std::function<void(const std::optional<Error>& doubt)>;
+  // Tells the world of a step that is durable. The same.
+  using Publishing = std::function<void()>;
 
   // What is performed, always from the thread of the loop; must return quickly.
   struct Ports {
     std::function<void(const control::Outgoing&)> send;
     // After each step: looks at what is to be told of it.
-    std::function<Telling(const control::Controller&, const control::Effects&)> stepped;
+    std::function<Publishing(const control::Controller&, const control::Effects&)> stepped;
   };
 
+  // With a fence nothing is written to the store once that does not hold any more.
   Loop(store::Store& store, control::Config config, control::Durable restored, Ports ports,
-       LoopLimits limits = {});
+       LoopLimits limits = {}, std::optional<store::Fence> fence = std::nullopt);
 
-  // Until `stop`. Who still waits for a reply then is told that there will be none.
+  // Until `stop`, or until another has the store. What was decided is written by then, if it can
+  // be; who still waits for a reply is told that there will be none.
   void run();
   void stop();
 
@@ -84,7 +92,8 @@ class Loop {
   using Query = std::function<void(const control::Controller&)>;
   [[nodiscard]] bool post(Query query);
 
-  // The same for what shows what is asked for or decided: that is told when it is durable.
+  // The same for what shows what is asked for or decided: that is told when it is durable, or
+  // cannot be made so.
   using Look = std::function<Telling(const control::Controller&)>;
   [[nodiscard]] bool post(Look look);
 
@@ -115,7 +124,7 @@ class Loop {
   // What leaves when a step is durable.
   struct Sealed {
     control::Effects effects;  // without the writes
-    Telling publish;
+    Publishing publish;
     std::vector<Telling> tellings = {};  // to those who have looked right after it
     std::vector<StoreCall> store_calls = {};
   };
@@ -129,6 +138,9 @@ class Loop {
   void step();
   void look_for_callers(const control::Effects& effects);
   void look_after(const std::optional<StoreWriter::Outcome>& outcome);
+  void end_commit(double seconds);
+  void fail_commit(const Error& why);
+  void look_for_overdue_commit();
   void write();
   void let_leave();
   void perform(const Sealed& sealed);
@@ -140,7 +152,8 @@ class Loop {
   void finish_writing();
   void write_last_words();
   void dismiss_everybody();
-  void set_trouble(std::optional<Error> trouble);
+  void set_trouble(const Error& trouble);
+  void clear_trouble();
 
   const Ports ports_;
   const LoopLimits limits_;
@@ -154,7 +167,9 @@ class Loop {
   std::vector<StoreCall> store_calls_;
   std::optional<Time> wake_at_;
   Outbox<Sealed> outbox_;
-  Time retry_at_{};  // of a commit that has failed
+  Time retry_at_{};           // of a commit that has failed
+  Time commit_overdue_at_{};  // of the one under way
+  bool is_replaced_ = false;  // another has the store
 
   mutable std::mutex mutex_;  // guards what follows
   std::map<control::CallId, Caller> callers_;

@@ -1,10 +1,12 @@
 #include "controld/loop.h"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <future>
 #include <mutex>
+#include <thread>
 
 #include "controld/join_tokens.h"
 #include "controld/testing/plane.h"
@@ -100,7 +102,7 @@ TEST(Loop, AFullMailboxTellsWhoPosts) {
   MoodyStore store;
   Loop loop(store, {}, {},
             {.send = [](const auto&) {},
-             .stepped = [](const auto&, const auto&) { return Loop::Telling(); }},
+             .stepped = [](const auto&, const auto&) { return Loop::Publishing(); }},
             {.mailbox = 2, .retry_commit_after = 5ms});
   EXPECT_TRUE(loop.post(control::NodeConnected{model::NodeId("n1"), 1}));
   EXPECT_TRUE(loop.post(control::NodeConnected{model::NodeId("n1"), 2}));
@@ -113,7 +115,7 @@ TEST(Loop, WhoWaitsIsToldWhenItStops) {
   MoodyStore store;
   Loop loop(store, {}, {},
             {.send = [](const auto&) {},
-             .stepped = [](const auto&, const auto&) { return Loop::Telling(); }});
+             .stepped = [](const auto&, const auto&) { return Loop::Publishing(); }});
   std::vector<Loop::Answer> answers;
   loop.call(apply("c1"), [&](const Loop::Answer& answer) {
     answers.push_back(answer);
@@ -200,7 +202,8 @@ TEST_F(SlowStore, WhoLooksIsToldWhenThatIsDurable) {
   std::atomic<bool> was_durable = false;
   ASSERT_TRUE(plane_.loop().post(Loop::Look([&](const control::Controller& controller) {
     EXPECT_TRUE(controller.durable().node_configs.contains("c0"));
-    return [&] {
+    return [&](const std::optional<Error>& doubt) {
+      EXPECT_FALSE(doubt);
       was_durable = plane_.store().contents().contains("node_configs/c0");
       ++told;
     };
@@ -243,6 +246,89 @@ TEST_F(SlowStore, WhatWasDecidedIsWrittenOnStopping) {
   plane_.loop().stop();
   plane_.store().let_go();
   wait_for_answers("c0 c1 ");
+}
+
+// What the store can be asked while it hangs: nobody is shown more than there is.
+TEST_F(SlowStore, WatchersAreToldWhenItIsDurable) {
+  const int socket = plane_.connect();
+  std::atomic<bool> has_come = false;
+  std::thread watcher([&] {
+    talk(socket, "GET /v1/watch?topics=nodeconfigs HTTP/1.1\r\nHost: x\r\n\r\n",
+         [&](const std::string& all) { return all.find("c0") != std::string::npos; });
+    has_come = true;
+  });
+  ask_for("c1");
+  while (!knows("c1")) std::this_thread::yield();
+  EXPECT_FALSE(has_come);
+  plane_.store().let_go();
+  watcher.join();
+  ::close(socket);
+  EXPECT_TRUE(plane_.store().contents().contains("node_configs/c0"));
+}
+
+TEST_F(SlowStore, WhatIsOnlyReportedCanBeSeen) {
+  plane_.add_node("n1");
+  EXPECT_EQ(answers(), "");
+  EXPECT_NE(plane_.get("/metrics").find("berth_nodes"), std::string::npos);
+}
+
+TEST(Loop, WhenACommitIsOverdueEverybodyIsTold) {
+  Plane plane(Plane::Options{
+      .limits = {.mailbox = 100'000, .retry_commit_after = 5ms, .commit_overdue = 20ms}});
+  call(plane.loop(), apply("first"));
+  plane.store().hold();
+  const Loop::Answer answer = call(plane.loop(), apply("c1"));
+  ASSERT_TRUE(std::holds_alternative<Error>(answer));
+  EXPECT_NE(std::get<Error>(answer).message.find("has not answered"), std::string::npos);
+  EXPECT_NE(plane.get("/readyz").find("[-] store: it has not answered for 0 s"),
+            std::string::npos);
+  EXPECT_NE(plane.get("/v1/nodes").find("200 OK"), std::string::npos) << "can be seen";
+  EXPECT_TRUE(std::holds_alternative<Error>(call(plane.loop(), apply("c2"))));
+  plane.store().let_go();
+  while (plane.loop().trouble()) std::this_thread::yield();
+  EXPECT_TRUE(plane.store().contents().contains("node_configs/c1")) << "it was decided";
+  EXPECT_TRUE(std::holds_alternative<control::Accepted>(call(plane.loop(), apply("c3"))));
+}
+
+TEST(Loop, NobodyBeginsToWatchWhatCannotBeMadeDurable) {
+  Plane plane;
+  plane.store().fail(true);
+  call(plane.loop(), apply("c1"));
+  const std::string refused = plane.get("/v1/watch?topics=nodeconfigs");
+  EXPECT_NE(refused.find("the store cannot be written"), std::string::npos) << refused;
+  EXPECT_EQ(refused.find("c1"), std::string::npos) << refused;
+}
+
+TEST(Loop, WhatCouldNotBeWrittenIsTriedOnceMoreOnStopping) {
+  MoodyStore store;
+  Loop loop(store, {}, {},
+            {.send = [](const auto&) {},
+             .stepped = [](const auto&, const auto&) { return Loop::Publishing(); }},
+            {.retry_commit_after = 1h});
+  std::thread thread([&] { loop.run(); });
+  store.fail(true);
+  call(loop, apply("c1"));
+  while (!loop.trouble()) std::this_thread::yield();
+  store.fail(false);
+  loop.stop();
+  thread.join();
+  EXPECT_TRUE(store.contents().contains("node_configs/c1"));
+}
+
+TEST(Loop, WhoWasReplacedHasStopped) {
+  Plane plane(Plane::Options{.fence = store::Fence{"owner", std::nullopt}});
+  call(plane.loop(), apply("first"));
+  plane.store().seize({"owner", "another"});
+  const Loop::Answer answer = call(plane.loop(), apply("c1"));
+  ASSERT_TRUE(std::holds_alternative<Error>(answer)) << "acknowledged by who has no store";
+  EXPECT_FALSE(plane.store().contents().contains("node_configs/c1"));
+  while (plane.loop().post(control::NodeConnected{model::NodeId("n1"), 1})) {
+    std::this_thread::yield();
+  }
+  EXPECT_EQ(plane.loop().trouble()->code, Code::Conflict);
+  EXPECT_TRUE(std::holds_alternative<Error>(call(plane.loop(), apply("c2"))));
+  EXPECT_EQ(plane.get("/v1/nodeconfigs").find("c1"), std::string::npos);
+  EXPECT_NE(plane.get("/readyz").find("[-] store"), std::string::npos);
 }
 
 TEST(Loop, AFullOutboxStopsTheCoreUntilTheStoreIsThereAgain) {

@@ -47,8 +47,8 @@ class Planner {
   // What callers are told whose plan was given up while they waited.
   Error why_given_up() const;
 
-  // For tasks: a copy of something of the controller, between two steps, when that is durable.
-  // Nullopt: it cannot be had.
+  // For tasks: a copy of something of the controller, between two steps, when that is durable or
+  // the store fails. Nullopt: it cannot be had.
   template <class Copy>
   auto copied(const Copy& copy) const
       -> std::optional<std::invoke_result_t<Copy, const control::Controller&>> {
@@ -56,7 +56,7 @@ class Planner {
       std::mutex mutex;
       std::condition_variable came;
       std::optional<std::invoke_result_t<Copy, const control::Controller&>> copy;
-      bool is_durable = false;
+      bool may_be_used = false;
     };
     const auto handed = std::make_shared<Handed>();
     const auto look = [handed, copy](const control::Controller& controller) {
@@ -64,17 +64,18 @@ class Planner {
         const std::lock_guard lock(handed->mutex);
         handed->copy.emplace(copy(controller));
       }
-      return [handed] {
+      return [handed](const std::optional<Error>& doubt) {
         {
           const std::lock_guard lock(handed->mutex);
-          handed->is_durable = true;
+          if (doubt && doubt->code == Code::Conflict) handed->copy.reset();
+          handed->may_be_used = true;
         }
         handed->came.notify_one();
       };
     };
     if (!loop_.post(Loop::Look(look))) return std::nullopt;
     std::unique_lock lock(handed->mutex);
-    handed->came.wait(lock, [&] { return handed->is_durable; });
+    handed->came.wait(lock, [&] { return handed->may_be_used; });
     return std::move(handed->copy);
   }
 

@@ -18,7 +18,7 @@ class Publisher {
   Publisher(EventLog& events, WatchHub& hub) : events_(events), hub_(hub) {}
 
   // Looks at it right after the step; what it gives tells it.
-  Loop::Telling stepped(const control::Controller& controller, const control::Effects& effects);
+  Loop::Publishing stepped(const control::Controller& controller, const control::Effects& effects);
 
  private:
   WatchHub::Changes changes_of(const control::Controller& controller,

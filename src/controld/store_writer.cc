@@ -10,8 +10,12 @@ Error refusal_for(const Error& trouble) {
   return {code, "nothing can be changed, because the store cannot be written: " + trouble.message};
 }
 
-StoreWriter::StoreWriter(store::Store& store, std::function<void()> ended)
-    : store_(store), ended_(std::move(ended)), thread_([this] { run(); }) {}
+StoreWriter::StoreWriter(store::Store& store, std::optional<store::Fence> fence,
+                         std::function<void()> ended)
+    : store_(store),
+      fence_(std::move(fence)),
+      ended_(std::move(ended)),
+      thread_([this] { run(); }) {}
 
 StoreWriter::~StoreWriter() {
   {
@@ -61,7 +65,7 @@ void StoreWriter::run() {
 
 void StoreWriter::perform(const std::vector<store::Change>* batch) {
   const auto started = std::chrono::steady_clock::now();
-  Result<void> result = store_.commit(*batch);
+  Result<void> result = store_.commit_if(fence_, *batch);
   const std::chrono::duration<double> took = std::chrono::steady_clock::now() - started;
   {
     const std::lock_guard lock(mutex_);
@@ -73,7 +77,7 @@ void StoreWriter::perform(const std::vector<store::Change>* batch) {
 void StoreWriter::perform(const StoreCall& call) {
   const auto changes = call.make(store_);
   if (!changes) return call.done(changes.error());
-  const Result<void> committed = store_.commit(*changes);
+  const Result<void> committed = store_.commit_if(fence_, *changes);
   call.done(committed ? committed : Result<void>(refusal_for(committed.error())));
 }
 

@@ -28,8 +28,9 @@ struct StoreCall {
 // told. Safe to use from any thread.
 class StoreWriter {
  public:
-  // `ended` is called when the outcome of a commit can be taken.
-  StoreWriter(store::Store& store, std::function<void()> ended);
+  // Writes only while the fence holds, if there is one. `ended` is called when the outcome of a
+  // commit can be taken.
+  StoreWriter(store::Store& store, std::optional<store::Fence> fence, std::function<void()> ended);
   // What it was told before is done.
   ~StoreWriter();
 
@@ -59,6 +60,7 @@ class StoreWriter {
   void perform(const StoreCall& call);
 
   store::Store& store_;
+  const std::optional<store::Fence> fence_;
   const std::function<void()> ended_;
 
   std::mutex mutex_;  // guards what follows

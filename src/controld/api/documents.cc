@@ -62,7 +62,7 @@ class ApplyRun : public std::enable_shared_from_this<ApplyRun> {
     const Terms terms{
         request.has_if_revision() ? std::optional(request.if_revision()) : std::nullopt,
         request.allow_partial()};
-    // The answer comes from a later step, and so after all that is seen here.
+    // Nobody is kept waiting for what is only read: the answer comes after all that is seen here.
     const auto query = [self = shared_from_this(), files = files_of(request.files()),
                         terms](const control::Controller& controller) {
       work(self->services_, self->call_,
@@ -90,7 +90,7 @@ class ApplyRun : public std::enable_shared_from_this<ApplyRun> {
   void parse(const std::vector<codec::SourceFile>& files, const model::Manifest& stored,
              const Terms& terms) {
     codec::ParsedManifest parsed = codec::parse_manifests(files, stored);
-    if (!parsed.ok()) return call_->fail(error_of(parsed));
+    if (!parsed.ok()) return refuse(error_of(parsed));
     for (const auto& warning : parsed.diagnostics) warnings_.push_back(codec::to_string(warning));
     asked_ = asked_by(parsed.documents);
     const auto documents = std::make_shared<model::Manifest>(std::move(parsed.documents));
@@ -100,6 +100,13 @@ class ApplyRun : public std::enable_shared_from_this<ApplyRun> {
                                     terms.allow_partial};
         },
         taker(), looker());
+  }
+
+  // When what it names is durable.
+  void refuse(const Error& why) {
+    look(
+        services_, call_, [why](const control::Controller&) { return why; },
+        [call = call_](const Error& error) { call->fail(error); });
   }
 
   Loop::ReplyTaker taker() {

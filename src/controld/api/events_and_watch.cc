@@ -52,13 +52,15 @@ WatchHub::Everything everything_for(const WatchHub::Watcher& watcher,
 }  // namespace
 
 // Looked at between two steps: what the copy does not show will come as a change, and the copy
-// itself when all that it shows is durable.
+// itself when all that it shows is durable. Who watches never sees what is not.
 void watch(const Services& services, const v1::WatchRequest& request, const CallPtr& call) {
   const auto watcher = watcher_for(request, call);
   if (!watcher) return call->fail(watcher.error());
   const auto add = [&services, watcher = *watcher](const control::Controller& controller) {
     auto everything = std::make_shared<WatchHub::Everything>(everything_for(watcher, controller));
-    return [&services, watcher, everything, expected = services.hub.expect()] {
+    return [&services, watcher, everything,
+            expected = services.hub.expect()](const std::optional<Error>& doubt) {
+      if (doubt) return watcher.call->fail(refusal_for(*doubt));
       services.hub.add(watcher, std::move(*everything));
     };
   };

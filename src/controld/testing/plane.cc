@@ -44,6 +44,11 @@ Result<std::vector<store::Entry>> MoodyStore::list(std::string_view prefix) cons
   return store_.list(prefix);
 }
 
+void MoodyStore::seize(const store::Change& change) {
+  const std::lock_guard lock(mutex_);
+  CHECK(store_.commit({change}).has_value(), "nobody can write");
+}
+
 std::map<std::string, std::string, std::less<>> MoodyStore::contents() const {
   const std::lock_guard lock(mutex_);
   return disk_.contents();
@@ -126,7 +131,7 @@ Plane::Plane(Options options)
                  [this](const auto& controller, const auto& effects) {
                    return publisher_.stepped(controller, effects);
                  }},
-            options.limits),
+            options.limits, options.fence),
       planner_(loop_, options.planner),
       services_{.loop = loop_,
                 .hub = hub_,
