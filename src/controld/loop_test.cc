@@ -253,7 +253,7 @@ TEST_F(SlowStore, WatchersAreToldWhenItIsDurable) {
   const int socket = plane_.connect();
   std::atomic<bool> has_come = false;
   std::thread watcher([&] {
-    talk(socket, "GET /v1/watch?topics=nodeconfigs HTTP/1.1\r\nHost: x\r\n\r\n",
+    talk(socket, "GET /v1/watch?kinds=nodeconfigs HTTP/1.1\r\nHost: x\r\n\r\n",
          [&](const std::string& all) { return all.find("c0") != std::string::npos; });
     has_come = true;
   });
@@ -280,8 +280,7 @@ TEST(Loop, WhenACommitIsOverdueEverybodyIsTold) {
   const Loop::Answer answer = call(plane.loop(), apply("c1"));
   ASSERT_TRUE(std::holds_alternative<Error>(answer));
   EXPECT_NE(std::get<Error>(answer).message.find("has not answered"), std::string::npos);
-  EXPECT_NE(plane.get("/readyz").find("[-] store: it has not answered for 0 s"),
-            std::string::npos);
+  EXPECT_NE(plane.get("/readyz").find("[-] store: it has not answered for 0 s"), std::string::npos);
   EXPECT_NE(plane.get("/v1/nodes").find("200 OK"), std::string::npos) << "can be seen";
   EXPECT_TRUE(std::holds_alternative<Error>(call(plane.loop(), apply("c2"))));
   plane.store().let_go();
@@ -294,7 +293,7 @@ TEST(Loop, NobodyBeginsToWatchWhatCannotBeMadeDurable) {
   Plane plane;
   plane.store().fail(true);
   call(plane.loop(), apply("c1"));
-  const std::string refused = plane.get("/v1/watch?topics=nodeconfigs");
+  const std::string refused = plane.get("/v1/watch?kinds=nodeconfigs");
   EXPECT_NE(refused.find("the store cannot be written"), std::string::npos) << refused;
   EXPECT_EQ(refused.find("c1"), std::string::npos) << refused;
 }

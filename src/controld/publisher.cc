@@ -52,7 +52,7 @@ bool concerns_nodes(const control::Effects& effects) {
 }  // namespace
 
 Loop::Publishing Publisher::stepped(const control::Controller& controller,
-                                 const control::Effects& effects) {
+                                    const control::Effects& effects) {
   auto changes = std::make_shared<WatchHub::Changes>(changes_of(controller, effects));
   return [this, notes = effects.notes, changes = std::move(changes)] {
     tell(notes, std::move(*changes));

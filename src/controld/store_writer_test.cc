@@ -81,7 +81,9 @@ TEST_F(Writer, CallsComeInTheirTurn) {
 TEST_F(Writer, ACallOfWhoWasReplacedIsRefused) {
   store_.seize({"owner", "another"});
   std::promise<Result<void>> done;
-  writer_.call({.make = [](const store::Store&) -> Result<Changes> { return Changes{{"l", "2"}}; },
+  writer_.call({.make = [](const store::Store&) -> Result<Changes> {
+                  return Changes{{"l", "2"}};
+                },
                 .done = [&](const Result<void>& result) { done.set_value(result); }});
   EXPECT_EQ(done.get_future().get().error().code, Code::Unavailable);
   EXPECT_FALSE(store_.contents().contains("l"));
@@ -90,7 +92,9 @@ TEST_F(Writer, ACallOfWhoWasReplacedIsRefused) {
 TEST(StoreWriter, DoesWhatItWasToldBeforeItEnds) {
   MoodyStore store;
   const Changes batch{{"k", "1"}};
-  { StoreWriter(store, std::nullopt, [] {}).commit(batch); }
+  {
+    StoreWriter(store, std::nullopt, [] {}).commit(batch);
+  }
   EXPECT_TRUE(store.contents().contains("k"));
 }
 
