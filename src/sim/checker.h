@@ -36,7 +36,9 @@ class Checker {
   virtual void agent_strayed(const model::NodeId&) {}
   // A core has stepped; nothing of it is durable or done yet. The controller may step on before.
   virtual void controller_stepped(const control::Effects&) {}
-  // A command of that step: decided by what the controller knows now, sent when that is durable.
+  // A command of that step: decided by what the controller knows now, sent when that is durable. By
+  // then the controller may have stepped on, so who compares a command with the state that it was
+  // decided by has to do that here. Each is sent in its turn, unless the controller dies before.
   virtual void commanding(const control::Outgoing&) {}
   virtual void agent_stepped(const model::NodeId&, const agent::Effects&) {}
   // The batch of a step is durable: of the next one after those before.

@@ -17,8 +17,9 @@ bool same(const agent::Restored& a, const agent::Restored& b) {
          a.handed == b.handed && a.last == b.last;
 }
 
-// A memory image as of the last durable step, and as of each step after it, of which a crash leaves
-// one that was being made durable; and, of a disk that lies, those that a power cut may bring back.
+// A memory image as of the last durable step, and as of each step after it: the controller steps on
+// while its disk writes, and one commit covers several steps, so a crash leaves the first of these
+// images or a later one. And, of a disk that lies, those that a power cut may bring back.
 template <class Image>
 struct Images {
   Image durable;

@@ -59,6 +59,8 @@ class StateChecker : public Checker {
     loaded_at_[node] = world_.now();
   }
 
+  // What is handed over stands in the record that the command was decided by, which may have gone
+  // on when the command is sent.
   void commanding(const control::Outgoing& outgoing) override {
     if (is_unit_wide(outgoing.node) || world_.was_cloned(outgoing.node)) return;
     for (const model::InstanceSpec& spec : outgoing.command.run) {
