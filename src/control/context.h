@@ -55,6 +55,7 @@ struct Move {
   model::Place target;
   Trial trial;
   bool is_last_resort = false;  // there is no other place: until its deadline it may fail
+  Time go_back_at{};            // of a last resort, where nothing serves: it is tried again then
 };
 
 // Where an instance has not come up, each with when it may be tried there again.
