@@ -15,6 +15,7 @@ namespace {
 
 using shell::LogLevel;
 
+constexpr int kGatherPart = 4;           // of the time of a commit
 constexpr Duration kFullBoxWait = 10ms;  // until facts can be stepped again
 
 const Error kStopping{Code::Unavailable, "the control plane is stopping"};
@@ -97,6 +98,8 @@ std::optional<Time> Loop::next_turn() const {
   const bool is_in_trouble = trouble().has_value();
   if (is_in_trouble && !outbox_.is_under_way()) no_later_than(retry_at_);
   if (!is_in_trouble && outbox_.is_under_way()) no_later_than(commit_overdue_at_);
+  const bool gathers = !is_in_trouble && !outbox_.is_under_way() && outbox_.has_changes();
+  if (gathers) no_later_than(gathers_until_);
   return next;
 }
 
@@ -188,7 +191,7 @@ void Loop::look_for_callers(const control::Effects& effects) {
 
 // Hands the writer what has gathered, unless it is busy with the batch before.
 void Loop::write() {
-  if (trouble() && shell::now() < retry_at_) return;
+  if (shell::now() < gathers_until_ || (trouble() && shell::now() < retry_at_)) return;
   const auto* batch = outbox_.begin_commit();
   if (batch == nullptr) return;
   commit_overdue_at_ = shell::now() + limits_.commit_overdue;
@@ -207,7 +210,15 @@ void Loop::end_commit(double seconds) {
     stats_.commit_seconds.add(seconds);
   }
   clear_trouble();
-  let_leave();
+  const std::size_t answered = let_leave();
+  if (answered > 1) gather_for(seconds / kGatherPart);
+}
+
+// Where several are answered at once, they mostly ask again at once. The first of them would have
+// the next commit for itself, and all others would wait for two.
+void Loop::gather_for(double seconds) {
+  const auto part = std::chrono::duration_cast<Duration>(std::chrono::duration<double>(seconds));
+  gathers_until_ = shell::now() + std::min(part, limits_.gather_max);
 }
 
 void Loop::fail_commit(const Error& why) {
@@ -234,8 +245,17 @@ void Loop::look_for_overdue_commit() {
   tell_those_who_wait(why);
 }
 
-void Loop::let_leave() {
-  while (const std::optional<Sealed> sealed = outbox_.leave()) perform(*sealed);
+// How many callers are answered.
+std::size_t Loop::let_leave() {
+  std::size_t answered = 0;
+  while (const std::optional<Sealed> sealed = outbox_.leave()) {
+    perform(*sealed);
+    for (const control::Reply& reply : sealed->effects.replies) {
+      const bool is_first = !std::holds_alternative<control::Finished>(reply.answer);
+      if (is_first) ++answered;
+    }
+  }
+  return answered;
 }
 
 void Loop::perform(const Sealed& sealed) {

@@ -42,6 +42,7 @@ struct LoopLimits {
   std::size_t mailbox = 100'000;
   Duration retry_commit_after = 500ms;
   Duration commit_overdue = 10s;  // from then on the store counts as one that cannot be written
+  Duration gather_max = 5ms;      // before a commit, for those who come again
   OutboxLimits outbox = {};
 };
 
@@ -142,7 +143,8 @@ class Loop {
   void fail_commit(const Error& why);
   void look_for_overdue_commit();
   void write();
-  void let_leave();
+  std::size_t let_leave();
+  void gather_for(double seconds);
   void perform(const Sealed& sealed);
   void answer(control::CallId call, const Answer& answer);
   void run_looks();
@@ -169,6 +171,7 @@ class Loop {
   Outbox<Sealed> outbox_;
   Time retry_at_{};           // of a commit that has failed
   Time commit_overdue_at_{};  // of the one under way
+  Time gathers_until_{};      // the next one does not begin before
   bool is_replaced_ = false;  // another has the store
 
   mutable std::mutex mutex_;  // guards what follows

@@ -66,6 +66,8 @@ class Outbox {
     return steps_.size() >= limits_.steps || bytes_ + commit_bytes_ >= limits_.bytes;
   }
   bool is_under_way() const { return is_under_way_; }
+  // Whether there is something to begin a commit with.
+  bool has_changes() const { return !commit_.empty() || !gathered_.empty(); }
 
   // Those that have not left, oldest first.
   std::deque<Step>& waiting() { return steps_; }
