@@ -36,5 +36,6 @@ std::vector<Row> full_report();
 std::vector<Row> simulated_hours();
 std::vector<Row> real_unit();
 std::vector<Row> readiness_to_view();
+std::vector<Row> many_callers();
 
 }  // namespace berth::bench

@@ -24,6 +24,8 @@ using Clock = std::chrono::steady_clock;
 constexpr std::uint32_t kInstances = 1'000;
 constexpr int kUnitStatuses = 500;
 constexpr int kAgents = 100;
+constexpr int kCallers = 8;
+constexpr int kAppliesOfCaller = 200;
 constexpr auto kIdle = std::chrono::seconds(10);
 
 double seconds_since(Clock::time_point start) {
@@ -54,6 +56,35 @@ double apply(const RealUnit& unit) {
     throw std::runtime_error("apply: " + (done ? "not finished" : done.error().message));
   }
   return seconds;
+}
+
+// Each caller asks for a node configuration of its own, again and again, and waits until that is
+// durable: applies per second.
+double durable_applies(const RealUnit& unit, int count) {
+  std::atomic<bool> failed = false;
+  const auto ask = [&](int caller) {
+    const client::Client client = unit.client();
+    for (int i = 0; i < kAppliesOfCaller && !failed; ++i) {
+      model::NodeConfig config;
+      config.name = fmt::format("caller-{}", caller);
+      config.node = model::NodeId(config.name);
+      config.priority = i;
+      v1::ApplyRequest request;
+      auto& file = *request.add_files();
+      file.set_name("bench.yaml");
+      file.set_text(codec::to_json(config));
+      const auto done = client::stream<v1::ApplyEvent>(
+          client, {.method = client::Method::Post, .path = "/v1/apply", .body = &request},
+          [](const v1::ApplyEvent& event) { return !event.has_accepted(); });
+      if (!done) failed = true;
+    }
+  };
+  const auto start = Clock::now();
+  std::vector<std::thread> callers;
+  for (int i = 0; i < count; ++i) callers.emplace_back(ask, i);
+  for (std::thread& caller : callers) caller.join();
+  if (failed) throw std::runtime_error("an apply of many at once failed");
+  return count * kAppliesOfCaller / seconds_since(start);
 }
 
 // A watcher of the control plane, on a thread of its own, that counts what it is looking for.
@@ -219,6 +250,15 @@ std::vector<Row> readiness_to_view() {
   add_times(rows, "readiness", std::move(times),
             fmt::format("{} agents, from a change to the control plane's view", kAgents));
   return rows;
+}
+
+std::vector<Row> many_callers() {
+  const RealUnit unit;
+  durable_applies(unit, kCallers);  // the first time is another
+  const char* remark = "each waits until its own is durable";
+  return {{"one caller", durable_applies(unit, 1), "applies per second", remark},
+          {fmt::format("{} callers", kCallers), durable_applies(unit, kCallers),
+           "applies per second", remark}};
 }
 
 std::vector<Row> real_unit() {

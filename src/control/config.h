@@ -31,6 +31,7 @@ struct Config {
   Duration min_healthy = 2s;  // without a health check: active for so long is proven to be well
   // A component may take as long as its installer may, and its confirmation after that.
   Duration component_rollout_timeout = 4500s;
+  Duration go_back_retry = 10s;            // of what came up nowhere and could not go back
   Duration failed_move_retry = 600s;       // where one did not come up it is not sent again before
   std::uint32_t rollout_at_once = 1;       // instances of a request that are updated at a time
   Duration cache_ttl = 30 * 24h;           // what is no longer asked for is kept for so long

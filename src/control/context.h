@@ -45,8 +45,9 @@ struct ObservedInstance {
 // An instance that has been told to run a new version, or somewhere else, and has yet to show that
 // it does.
 struct Trial {
-  Time deadline;               // to be active
-  std::uint32_t restarts = 0;  // when the trial began; one more is a failure
+  Time deadline;  // to be active
+  // When the trial began; one more is a failure. Nullopt: its node has not been heard of since.
+  std::optional<std::uint32_t> restarts;
   std::optional<Time> active_since;
 };
 
@@ -55,6 +56,7 @@ struct Move {
   model::Place target;
   Trial trial;
   bool is_last_resort = false;  // there is no other place: until its deadline it may fail
+  Time go_back_at{};            // of a last resort, where nothing serves: it is tried again then
 };
 
 // Where an instance has not come up, each with when it may be tried there again.

@@ -105,7 +105,7 @@ void store_token(Loop& loop, const trust::Token& token, JoinGrant grant, trust::
     changes.push_back({key_of(token), encode(grant)});
     return changes;
   };
-  if (!loop.post(Loop::StoreCall{make, done})) done(kCannotStore);
+  if (!loop.post(StoreCall{make, done})) done(kCannotStore);
 }
 
 void take_token(Loop& loop, const trust::Token& token, std::string name, trust::WallTime now,
@@ -121,7 +121,7 @@ void take_token(Loop& loop, const trust::Token& token, std::string name, trust::
   const auto committed = [identity, done](Result<void> result) {
     done(result ? Result<trust::Identity>(*identity) : Result<trust::Identity>(result.error()));
   };
-  if (!loop.post(Loop::StoreCall{make, committed})) done(kCannotStore);
+  if (!loop.post(StoreCall{make, committed})) done(kCannotStore);
 }
 
 }  // namespace berth::controld

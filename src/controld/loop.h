@@ -13,13 +13,12 @@
 
 #include "base/result.h"
 #include "control/controller.h"
+#include "controld/outbox.h"
+#include "controld/store_writer.h"
 #include "shell/mailbox.h"
 #include "store/store.h"
 
 namespace berth::controld {
-
-// What callers are told who want a change while the store cannot be written.
-Error refusal_for(const Error& trouble);
 
 // Durations counted by upper bounds, as Prometheus wants them.
 struct Histogram {
@@ -42,55 +41,74 @@ struct LoopStats {
 struct LoopLimits {
   std::size_t mailbox = 100'000;
   Duration retry_commit_after = 500ms;
+  Duration commit_overdue = 10s;  // from then on the store counts as one that cannot be written
+  Duration gather_max = 5ms;      // before a commit, for those who come again
+  OutboxLimits outbox = {};
 };
 
 // The thread that owns the controller. All others post to its mailbox: facts, calls, queries. It
-// drains the box into one batch, steps, commits the writes of the step as one transaction (so what
-// came during a commit shares the next one), and only then performs the effects: nothing is
-// acknowledged before it is durable.
+// drains the box into one batch and steps; a writer makes the changes durable meanwhile, those of
+// several steps as one transaction while it is busy. What a step does leaves when its changes and
+// those of all steps before it are durable, in the order of the steps: nothing is acknowledged
+// before, and nobody is shown a decision that could still be lost.
 //
 // A commit that fails (a full disk) is tried again until it works or the loop is stopped. Until
 // then nothing is performed. Who called for what cannot be made durable is told so and not kept
-// waiting; further calls that change something are refused at once, facts wait in the box, and
-// queries are answered: from a state that the disk has not seen yet.
+// waiting; further calls that change something are refused at once, and whoever looks is answered:
+// from a state that the disk has not seen yet. So it is while a commit takes too long. Facts are
+// stepped until the outbox is full, then they wait, and the box is bounded.
+//
+// A commit that fails because the fence does not hold is not tried again: another has the store.
+// Nothing leaves any more, everybody is told, and the loop has stopped.
 //
 // Everything but `run` may be called from any thread.
 class Loop {
  public:
+  // Tells somebody what was seen: that it is durable, or why that is in doubt; Conflict if it never
+  // will be. From the thread of the loop; must return quickly.
+  using Telling = std::function<void(const std::optional<Error>& doubt)>;
+  // Tells the world of a step that is durable. The same.
+  using Publishing = std::function<void()>;
+
   // What is performed, always from the thread of the loop; must return quickly.
   struct Ports {
     std::function<void(const control::Outgoing&)> send;
-    // After each step whose writes are durable, with what is left of its effects.
-    std::function<void(const control::Controller&, const control::Effects&)> stepped;
+    // After each step: looks at what is to be told of it.
+    std::function<Publishing(const control::Controller&, const control::Effects&)> stepped;
   };
 
+  // With a fence nothing is written to the store once that does not hold any more.
   Loop(store::Store& store, control::Config config, control::Durable restored, Ports ports,
-       LoopLimits limits = {});
+       LoopLimits limits = {}, std::optional<store::Fence> fence = std::nullopt);
 
-  // Until `stop`. Who still waits for a reply then is told that there will be none.
+  // Until `stop`, or until another has the store. What was decided is written by then, if it can
+  // be; who still waits for a reply is told that there will be none.
   void run();
   void stop();
 
   // False: too much is waiting, or the loop has stopped. Let go of who sent it.
   [[nodiscard]] bool post(control::Event fact);
 
-  // Run between two steps.
+  // Run between two steps: for what shows what nodes report, or nothing to anybody.
   using Query = std::function<void(const control::Controller&)>;
   [[nodiscard]] bool post(Query query);
 
-  // A transaction of the shell's own keys. `make` looks at the store and gives what to change;
-  // `done` is told when that is durable, or why it is not.
-  struct StoreCall {
-    std::function<Result<std::vector<store::Change>>(const store::Store&)> make;
-    std::function<void(Result<void>)> done;
-  };
+  // The same for what shows what is asked for or decided: that is told when it is durable, or
+  // cannot be made so.
+  using Look = std::function<Telling(const control::Controller&)>;
+  [[nodiscard]] bool post(Look look);
+
+  // In its turn with the changes of the steps before it.
   [[nodiscard]] bool post(StoreCall call);
 
   // Asks for a change. `reply` is called from the thread of the loop, or at once from this one if
   // the call cannot be taken; if it returns true it gets what follows Accepted too.
   using Answer = decltype(control::Reply::answer);
   using ReplyTaker = std::function<bool(const Answer&)>;
-  void call(const std::function<control::Event(control::CallId)>& make, ReplyTaker reply);
+  // Sees the controller as it is right after the step that answers, before `reply` is called.
+  using ReplyLook = std::function<void(const control::Controller&, const Answer&)>;
+  void call(const std::function<control::Event(control::CallId)>& make, ReplyTaker reply,
+            ReplyLook look = {});
 
   // Why nothing can be made durable at present.
   std::optional<Error> trouble() const;
@@ -98,25 +116,47 @@ class Loop {
   LoopStats stats() const;
 
  private:
-  using Item = std::variant<control::Event, Query, StoreCall>;
+  using Item = std::variant<control::Event, Query, Look, StoreCall>;
+
+  struct Caller {
+    ReplyTaker reply;
+    ReplyLook look;
+  };
+  // What leaves when a step is durable.
+  struct Sealed {
+    control::Effects effects;  // without the writes
+    Publishing publish;
+    std::vector<Telling> tellings = {};  // to those who have looked right after it
+    std::vector<StoreCall> store_calls = {};
+  };
 
   [[nodiscard]] bool put(Item item);
   std::vector<Item> take(std::optional<Time> until);
+  std::optional<Time> next_turn() const;
   void sort_in(std::vector<Item> items);
+  void turn();
 
   void step();
-  void write_last_words();
-  bool make_durable(const control::Effects& effects);
-  void hold_on(Time until);
-  void perform(const control::Effects& effects);
+  void look_for_callers(const control::Effects& effects);
+  void look_after(const std::optional<StoreWriter::Outcome>& outcome);
+  void end_commit(double seconds);
+  void fail_commit(const Error& why);
+  void look_for_overdue_commit();
+  void write();
+  std::size_t let_leave();
+  void gather_for(double seconds);
+  void perform(const Sealed& sealed);
   void answer(control::CallId call, const Answer& answer);
-  void run_queries();
-  void run_store_calls();
+  void run_looks();
+  void pass_on_store_calls();
+  void tell_those_who_wait(const Error& trouble);
   void refuse_waiting_calls(const Error& why);
+  void finish_writing();
+  void write_last_words();
   void dismiss_everybody();
-  void set_trouble(std::optional<Error> trouble);
+  void set_trouble(const Error& trouble);
+  void clear_trouble();
 
-  store::Store& store_;
   const Ports ports_;
   const LoopLimits limits_;
   shell::Mailbox<Item> mailbox_;
@@ -125,17 +165,23 @@ class Loop {
   // Of the loop's thread.
   control::Controller controller_;
   std::vector<control::Event> facts_;
-  std::vector<Query> queries_;
+  std::vector<Look> looks_;
   std::vector<StoreCall> store_calls_;
   std::optional<Time> wake_at_;
-  bool is_durable_ = true;  // all that was decided
+  Outbox<Sealed> outbox_;
+  Time retry_at_{};           // of a commit that has failed
+  Time commit_overdue_at_{};  // of the one under way
+  Time gathers_until_{};      // the next one does not begin before
+  bool is_replaced_ = false;  // another has the store
 
   mutable std::mutex mutex_;  // guards what follows
-  std::map<control::CallId, ReplyTaker> takers_;
+  std::map<control::CallId, Caller> callers_;
   control::CallId last_call_ = 0;
   std::optional<Error> trouble_;
   LoopStats stats_;
   bool stopped_ = false;
+
+  StoreWriter writer_;  // the last: it wakes the loop, and writes what is in the outbox
 };
 
 }  // namespace berth::controld

@@ -47,7 +47,8 @@ class Planner {
   // What callers are told whose plan was given up while they waited.
   Error why_given_up() const;
 
-  // For tasks: a copy of something of the controller, between two steps. Nullopt: it cannot be had.
+  // For tasks: a copy of something of the controller, between two steps, when that is durable or
+  // the store fails. Nullopt: it cannot be had.
   template <class Copy>
   auto copied(const Copy& copy) const
       -> std::optional<std::invoke_result_t<Copy, const control::Controller&>> {
@@ -55,18 +56,26 @@ class Planner {
       std::mutex mutex;
       std::condition_variable came;
       std::optional<std::invoke_result_t<Copy, const control::Controller&>> copy;
+      bool may_be_used = false;
     };
     const auto handed = std::make_shared<Handed>();
-    const auto query = [handed, copy](const control::Controller& controller) {
+    const auto look = [handed, copy](const control::Controller& controller) {
       {
         const std::lock_guard lock(handed->mutex);
         handed->copy.emplace(copy(controller));
       }
-      handed->came.notify_one();
+      return [handed](const std::optional<Error>& doubt) {
+        {
+          const std::lock_guard lock(handed->mutex);
+          if (doubt && doubt->code == Code::Conflict) handed->copy.reset();
+          handed->may_be_used = true;
+        }
+        handed->came.notify_one();
+      };
     };
-    if (!loop_.post(Loop::Query(query))) return std::nullopt;
+    if (!loop_.post(Loop::Look(look))) return std::nullopt;
     std::unique_lock lock(handed->mutex);
-    handed->came.wait(lock, [&] { return handed->copy.has_value(); });
+    handed->came.wait(lock, [&] { return handed->may_be_used; });
     return std::move(handed->copy);
   }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <memory>
 #include <string>
 #include <utility>
 
@@ -50,14 +51,21 @@ bool concerns_nodes(const control::Effects& effects) {
 
 }  // namespace
 
-void Publisher::stepped(const control::Controller& controller, const control::Effects& effects) {
-  for (const control::Note& note : effects.notes) log(note);
+Loop::Publishing Publisher::stepped(const control::Controller& controller,
+                                    const control::Effects& effects) {
+  auto changes = std::make_shared<WatchHub::Changes>(changes_of(controller, effects));
+  return [this, notes = effects.notes, changes = std::move(changes)] {
+    tell(notes, std::move(*changes));
+  };
+}
+
+WatchHub::Changes Publisher::changes_of(const control::Controller& controller,
+                                        const control::Effects& effects) {
   WatchHub::Changes changes;
-  changes.events = events_.add(effects.notes, std::chrono::system_clock::now());
   if (!hub_.wants_changes()) {
     told_.clear();
     next_nodes_ = {};
-    return;
+    return changes;
   }
   for (const model::InstanceStatus& status : effects.changes) {
     changes.instances.push_back(view_of(controller, status));
@@ -66,6 +74,12 @@ void Publisher::stepped(const control::Controller& controller, const control::Ef
   for (const control::Write& write : effects.writes) {
     if (auto change = document_change(write)) changes.documents.push_back(std::move(*change));
   }
+  return changes;
+}
+
+void Publisher::tell(const std::vector<control::Note>& notes, WatchHub::Changes changes) {
+  for (const control::Note& note : notes) log(note);
+  changes.events = events_.add(notes, std::chrono::system_clock::now());
   hub_.publish(std::move(changes));
 }
 

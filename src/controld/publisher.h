@@ -5,20 +5,25 @@
 
 #include "control/controller.h"
 #include "controld/event_log.h"
+#include "controld/loop.h"
 #include "controld/views.h"
 #include "controld/watch_hub.h"
 
 namespace berth::controld {
 
-// Tells the world what a step did: notes to the event log and the journal, changes to the watchers.
-// Used by the thread of the loop.
+// Tells the world what a step did, when that is durable: notes to the event log and the journal,
+// changes to the watchers. Used by the thread of the loop.
 class Publisher {
  public:
   Publisher(EventLog& events, WatchHub& hub) : events_(events), hub_(hub) {}
 
-  void stepped(const control::Controller& controller, const control::Effects& effects);
+  // Looks at it right after the step; what it gives tells it.
+  Loop::Publishing stepped(const control::Controller& controller, const control::Effects& effects);
 
  private:
+  WatchHub::Changes changes_of(const control::Controller& controller,
+                               const control::Effects& effects);
+  void tell(const std::vector<control::Note>& notes, WatchHub::Changes changes);
   std::vector<NodeView> changed_nodes(const control::Controller& controller,
                                       const control::Effects& effects);
 

@@ -127,12 +127,14 @@ void WatchHub::run() {
   }
 }
 
-bool WatchHub::wants_changes() const {
+bool WatchHub::wants_changes() const { return expected_count_ > 0 || is_recording(); }
+
+bool WatchHub::is_recording() const {
   return watchers_count_ > 0 || shell::now() < recorded_until_.load();
 }
 
 void WatchHub::add(Watcher watcher, Everything everything) {
-  if (!wants_changes()) post([this] { history_.begin_anew(); });
+  if (!is_recording()) post([this] { history_.begin_anew(); });
   ++watchers_count_;
   auto subscription = std::make_shared<Subscription>();
   keep_wanted(watcher, kInstancesTopic, everything.instances);
@@ -144,6 +146,11 @@ void WatchHub::add(Watcher watcher, Everything everything) {
   subscription->watcher = std::move(watcher);
   subscription->everything = std::move(everything);
   post([this, subscription] { subscribe(subscription); });
+}
+
+std::shared_ptr<void> WatchHub::expect() {
+  ++expected_count_;
+  return {nullptr, [this](void*) { --expected_count_; }};
 }
 
 void WatchHub::subscribe(std::shared_ptr<Subscription> subscription) {

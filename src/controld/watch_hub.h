@@ -58,8 +58,12 @@ class WatchHub {
     model::Manifest documents = {};
   };
 
-  // To be called between two steps, so that no change is missed and none is told twice.
+  // To be called before what follows `everything` is published, and after what it shows, so that no
+  // change is missed and none is told twice.
   void add(Watcher watcher, Everything everything);
+
+  // While it is held somebody is about to be added, who would hear of changes.
+  std::shared_ptr<void> expect();
 
   // Runs the task in its turn with what was added and published before.
   void in_order(std::function<void()> task) { post(std::move(task)); }
@@ -80,6 +84,7 @@ class WatchHub {
   void stop();
 
  private:
+  bool is_recording() const;
   struct Subscription {
     Watcher watcher;
     Everything everything;
@@ -106,6 +111,7 @@ class WatchHub {
 
   const std::size_t pending_max_;
   std::atomic<std::size_t> watchers_count_ = 0;
+  std::atomic<std::size_t> expected_count_ = 0;
   std::atomic<Time> recorded_until_ = Time{};
 
   // Of the hub's thread.

@@ -30,16 +30,26 @@ class Mailbox {
   }
 
   // Everything that has come, in order; waits for something until then. Empty: the time has come,
-  // or the box is closed.
+  // somebody has called `wake`, or the box is closed.
   std::vector<T> take(std::optional<Time> until) {
     std::unique_lock lock(mutex_);
-    const auto something = [this] { return closed_ || !items_.empty(); };
+    const auto something = [this] { return closed_ || woken_ || !items_.empty(); };
     if (until) {
       arrived_.wait_until(lock, to_steady(*until), something);
     } else {
       arrived_.wait(lock, something);
     }
+    woken_ = false;
     return std::exchange(items_, {});
+  }
+
+  // Has `take` return, now or when it is called next: there is something to do beside the items.
+  void wake() {
+    {
+      const std::lock_guard lock(mutex_);
+      woken_ = true;
+    }
+    arrived_.notify_one();
   }
 
   // Waits until then without taking anything; whether the box was closed.
@@ -71,6 +81,7 @@ class Mailbox {
   mutable std::mutex mutex_;
   std::condition_variable arrived_;
   std::vector<T> items_;
+  bool woken_ = false;
   bool closed_ = false;
 };
 

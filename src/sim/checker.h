@@ -34,10 +34,14 @@ class Checker {
   // What a node does from now on may not be what it has answered for: its disk has lied, or a clone
   // has spoken in its place.
   virtual void agent_strayed(const model::NodeId&) {}
-  // A core has stepped; nothing of it is durable or done yet.
+  // A core has stepped; nothing of it is durable or done yet. The controller may step on before.
   virtual void controller_stepped(const control::Effects&) {}
+  // A command of that step: decided by what the controller knows now, sent when that is durable. By
+  // then the controller may have stepped on, so who compares a command with the state that it was
+  // decided by has to do that here. Each is sent in its turn, unless the controller dies before.
+  virtual void commanding(const control::Outgoing&) {}
   virtual void agent_stepped(const model::NodeId&, const agent::Effects&) {}
-  // The batch of the last step is durable.
+  // The batch of a step is durable: of the next one after those before.
   virtual void controller_committed(const control::Effects&) {}
   virtual void agent_committed(const model::NodeId&, const agent::Effects&) {}
   // An effect is about to be performed.

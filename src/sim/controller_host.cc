@@ -7,6 +7,8 @@
 namespace berth::sim {
 namespace {
 
+constexpr std::size_t kStepsAhead = 50;  // of what is durable: few, so that it comes to its limit
+
 void make_twin_addresses(control::Durable& durable) {
   std::optional<model::Ipv4> first;
   for (auto& [key, instance] : durable.instances) {
@@ -64,7 +66,9 @@ control::Config config_for(Duration heartbeat, Duration date_of_zero) {
 }  // namespace
 
 ControllerHost::ControllerHost(Stage& stage, Random random, Network& network, Checker& watch)
-    : Daemon(stage, "controller", random), network_(network), watch_(watch) {
+    : Daemon(stage, "controller", random, {.steps = kStepsAhead}),
+      network_(network),
+      watch_(watch) {
   model::CounterRecord counters;
   counters.cluster = kClusterOfTheWorld;
   begin_store(counters);
@@ -139,7 +143,9 @@ control::Effects ControllerHost::step_core(Time now, std::span<const control::Ev
     stage_.trace.line(stage_.now(), name_, "{} {} {}", control::to_string(note.kind), note.about,
                       note.text);
   }
-  if (!own_store_) watch_.controller_stepped(effects);
+  if (own_store_) return effects;
+  watch_.controller_stepped(effects);
+  for (const control::Outgoing& outgoing : effects.commands) watch_.commanding(outgoing);
   return effects;
 }
 

@@ -9,6 +9,7 @@
 
 #include "base/random.h"
 #include "base/time.h"
+#include "controld/outbox.h"
 #include "sim/disk.h"
 #include "sim/draw.h"
 #include "sim/stage.h"
@@ -16,14 +17,22 @@
 
 namespace berth::sim {
 
-// The loop of a daemon around its core: drain the mailbox, step, commit, perform; blocked while it
-// commits. It can be killed at any moment. When a commit fails, memory is ahead of the disk: unless
-// the daemon says what may be done nevertheless, it does nothing and starts again from its store.
+// The loop of a daemon around its core: drain the mailbox, step, commit, perform. It steps on while
+// the disk is slow, for as many steps as its outbox takes, and performs what is durable. It can be
+// killed at any moment, and what was not durable is lost then. When a commit fails it is tried
+// again later, unless the daemon says what may be done nevertheless.
 template <class Event, class Effects>
 class Daemon {
  public:
-  Daemon(Stage& stage, std::string name, Random random)
-      : stage_(stage), name_(std::move(name)), random_(random), disk_(random_.fork()) {}
+  // Without further steps while one is not durable.
+  Daemon(Stage& stage, std::string name, Random random,
+         controld::OutboxLimits limits = {.steps = 1})
+      : stage_(stage),
+        name_(std::move(name)),
+        random_(random),
+        disk_(random_.fork()),
+        limits_(limits),
+        outbox_(limits) {}
   virtual ~Daemon() = default;
 
   Daemon(const Daemon&) = delete;
@@ -53,11 +62,11 @@ class Daemon {
     up_ = false;
     ++life_;
     changed_at_ = stage_.now();
-    stage_.trace.line(stage_.now(), name_, "! dies{}", in_flight_ ? " while committing" : "");
-    if (in_flight_) disk_.crash_in(in_flight_->changes);
-    in_flight_.reset();
+    stage_.trace.line(stage_.now(), name_, "! dies{}", batch_ ? " while committing" : "");
+    if (batch_) disk_.crash_in(*batch_);
+    forget_unwritten();
     mailbox_.clear();
-    step_due_ = false;
+    step_due_ = owes_step_ = false;
     died();
   }
 
@@ -97,8 +106,9 @@ class Daemon {
   virtual void committed(const Effects& effects) = 0;
   virtual void perform(const Effects& effects) = 0;
   virtual bool skips_commit() { return false; }
-  // The batch could not be made durable: does what may be done of it nevertheless. False: nothing
-  // may, and the daemon starts again from its store.
+  // The batch could not be made durable: does what may be done of it nevertheless, and sees to it
+  // that a later step writes it. False: nothing may, and the same batch is tried again.
+  // REQUIRES: one step at a time.
   virtual bool goes_on_without(const Effects&, const Error&) { return false; }
 
   Stage& stage_;
@@ -109,11 +119,6 @@ class Daemon {
  private:
   static constexpr Duration kCommitRetry = 500ms;
 
-  struct InFlight {
-    Effects effects;
-    std::vector<store::Change> changes;
-  };
-
   // Runs the task unless the process has died until then.
   void within_life(Duration delay, Queue::Task task) {
     stage_.queue.after(delay, [this, life = life_, task = std::move(task)] {
@@ -122,7 +127,7 @@ class Daemon {
   }
 
   void step_soon() {
-    if (step_due_ || in_flight_) return;
+    if (step_due_ || outbox_.is_full()) return;
     step_due_ = true;
     within_life(draw(random_, 20us, 300us), [this] {
       step_due_ = false;
@@ -131,49 +136,76 @@ class Daemon {
   }
 
   void step() {
-    if (in_flight_) return;
+    owes_step_ = outbox_.is_full();
+    if (owes_step_) return;
     const std::vector<Event> batch = std::exchange(mailbox_, {});
     Effects effects = step_core(stage_.now() + offset_, batch);
+    if (effects.wake_at) wake_at(*effects.wake_at - offset_);
     std::vector<store::Change> changes = changes_of(effects);
     for (const store::Change& change : changes) stage_.trace.bytes(change.value.value_or(""));
-    const Duration latency = changes.empty() ? Duration{} : disk_.latency();
-    in_flight_ = InFlight{std::move(effects), std::move(changes)};
-    if (latency == Duration{}) return commit();
-    if (kill_in_commit_) return kill_for(*std::exchange(kill_in_commit_, std::nullopt));
-    within_life(latency, [this] { commit(); });
+    outbox_.seal(std::move(changes), std::move(effects));
+    let_leave();
+    write();
   }
 
-  void commit() {
-    if (!in_flight_->changes.empty() && !skips_commit()) {
-      if (const Result<void> result = disk_.commit(in_flight_->changes); !result) {
-        ++stage_.counts.failed_commits;
-        stage_.trace.line(stage_.now(), name_, "! commit fails: {}", result.error().message);
-        const InFlight failed = std::move(*in_flight_);
-        in_flight_.reset();
-        if (!goes_on_without(failed.effects, result.error())) {
-          return kill_for(draw(random_, 500ms, 3s));
-        }
-        commit_again_later();
-        return go_on_after(failed.effects);
-      }
+  void write() {
+    if (waits_to_retry_ || batch_) return;
+    batch_ = outbox_.begin_commit();
+    if (!batch_) return;
+    if (kill_in_commit_) return kill_for(*std::exchange(kill_in_commit_, std::nullopt));
+    within_life(disk_.latency(), [this] { end_commit(); });
+  }
+
+  void end_commit() {
+    if (!skips_commit()) {
+      if (const Result<void> done = disk_.commit(*batch_); !done) return fail_commit(done.error());
     }
-    const InFlight done = std::move(*in_flight_);
-    in_flight_.reset();
-    committed(done.effects);
-    perform(done.effects);
-    go_on_after(done.effects);
+    batch_ = nullptr;
+    outbox_.commit_done();
+    let_leave();
+    write();
+    go_on();
+  }
+
+  void fail_commit(const Error& why) {
+    ++stage_.counts.failed_commits;
+    stage_.trace.line(stage_.now(), name_, "! commit fails: {}", why.message);
+    batch_ = nullptr;
+    outbox_.commit_failed();
+    if (goes_on_without(outbox_.waiting().front(), why)) {
+      forget_unwritten();
+      step_again_later();
+      return go_on();
+    }
+    waits_to_retry_ = true;
+    within_life(kCommitRetry, [this] {
+      waits_to_retry_ = false;
+      write();
+    });
+  }
+
+  void let_leave() {
+    while (const std::optional<Effects> effects = outbox_.leave()) {
+      committed(*effects);
+      perform(*effects);
+    }
+  }
+
+  void forget_unwritten() {
+    batch_ = nullptr;
+    waits_to_retry_ = false;
+    outbox_ = controld::Outbox<Effects>(limits_);
   }
 
   // Each step tries it, too: only the last one needs to wait.
-  void commit_again_later() {
+  void step_again_later() {
     within_life(kCommitRetry, [this, retry = ++last_retry_] {
       if (retry == last_retry_) step_soon();
     });
   }
 
-  void go_on_after(const Effects& effects) {
-    if (effects.wake_at) wake_at(*effects.wake_at - offset_);
-    if (!mailbox_.empty()) step_soon();
+  void go_on() {
+    if (owes_step_ || !mailbox_.empty()) step_soon();
   }
 
   void wake_at(Time when) {
@@ -188,9 +220,13 @@ class Daemon {
   Time changed_at_{};
   Duration offset_{};
   std::vector<Event> mailbox_;
-  std::optional<InFlight> in_flight_;
+  const controld::OutboxLimits limits_;
+  controld::Outbox<Effects> outbox_;
+  const std::vector<store::Change>* batch_ = nullptr;  // being committed
   std::optional<Duration> kill_in_commit_;
   bool step_due_ = false;
+  bool owes_step_ = false;  // its time has come while the outbox was full
+  bool waits_to_retry_ = false;
   std::uint64_t last_wake_ = 0;
   std::uint64_t last_retry_ = 0;
 };

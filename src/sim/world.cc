@@ -39,6 +39,9 @@ class World::Watch : public Checker {
   void agent_stepped(const model::NodeId& node, const agent::Effects& effects) override {
     each([&](Checker& checker) { checker.agent_stepped(node, effects); });
   }
+  void commanding(const control::Outgoing& outgoing) override {
+    each([&](Checker& checker) { checker.commanding(outgoing); });
+  }
   void controller_committed(const control::Effects& effects) override {
     each([&](Checker& checker) { checker.controller_committed(effects); });
   }

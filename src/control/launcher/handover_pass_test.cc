@@ -264,6 +264,22 @@ TEST_F(Moves, ATargetWhoseNodeSaysNothingMoreHasProvenNothing) {
   EXPECT_EQ(driver.agent("n1").starts.at(kWeb), 1);
 }
 
+TEST_F(Moves, ATargetThatWasStartedAgainWhileTheControllerWasAwayHasNotFailed) {
+  driver.apply({labels_of("n2", {"here"})});
+  driver.apply({a_service("db").cpu(900), a_deployment("e", {a_run("db").on("n1")})});
+  driver.apply({a_service("web").version("2").cpu(300),
+                a_deployment("d", {a_run("web").version("2").label("here")})});
+  ASSERT_EQ(driver.place_of(kWeb), "n2/crun");
+  driver.restart();
+  driver.connect("n1");  // its copy serves, and the other one is waited for
+  driver.agent("n2").statuses.at(kWeb).state = InstanceState::Active;
+  driver.agent("n2").statuses.at(kWeb).restarts = 1;
+  for (const char* node : {"n2", "n3"}) driver.connect(node);
+  driver.advance(5s);
+  EXPECT_EQ(leaving(), "");
+  EXPECT_FALSE(driver.runs("n1", kWeb));
+}
+
 TEST_F(Moves, AnUpdateThatFailsElsewhereGoesOnWhereTheOldVersionServes) {
   driver.apply({labels_of("n2", {"here"})});
   driver.apply({a_service("db").cpu(900), a_deployment("e", {a_run("db").on("n1")})});

@@ -1,5 +1,7 @@
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "control/launcher/handover.h"
 #include "control/launcher/moves.h"
 #include "control/launcher/rollouts.h"
@@ -73,18 +75,23 @@ bool can_be_given_up(const Context& context, const model::InstanceRecord& record
   return !is_stopping && record.leaving->version == record.version;
 }
 
-// But not while nothing serves: where it has handed over, it can go back to at once.
+// Until when the only place that there is may fail. Not for long while nothing serves: where it has
+// handed over, it goes back to as soon as it can. That it cannot has just been seen.
+Time last_chance(const model::InstanceRecord& record, const Move& move) {
+  const bool is_down = record.leaving && record.leaving->empty;
+  return is_down ? std::min(move.go_back_at, move.trial.deadline) : move.trial.deadline;
+}
+
 bool must_come_up_here(const Context& context, const model::InstanceRecord& record,
                        const Move& move) {
-  const bool is_down = record.leaving && record.leaving->empty;
-  return move.is_last_resort && !is_down && context.now < move.trial.deadline;
+  return move.is_last_resort && context.now < last_chance(record, move);
 }
 
 // One that has failed is looked at at once if it can be given up, else when it has another chance.
 std::optional<Time> next_look_at(const Context& context, const model::InstanceRecord& record,
                                  const Move& move, const Judgement& judgement) {
   if (judgement.progress != Progress::Failed) return next_look(move.trial);
-  if (must_come_up_here(context, record, move)) return move.trial.deadline;
+  if (must_come_up_here(context, record, move)) return last_chance(record, move);
   if (can_be_given_up(context, record)) return context.now;
   return std::nullopt;
 }
@@ -186,7 +193,9 @@ bool go_on_moving(Context& context, const model::InstanceKey& key) {
   if (context.failed_moves.erase(key) == 0) return false;
   const auto* record = context.state.find<model::InstanceRecord>(key);
   if (record == nullptr || !can_go_back(context, *record)) return false;
-  begin(context, *record).is_last_resort = true;
+  Move& move = begin(context, *record);
+  move.is_last_resort = true;
+  move.go_back_at = context.now + context.config.go_back_retry;
   context.dirty.statuses.insert(key);
   return true;
 }

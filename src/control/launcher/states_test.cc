@@ -436,6 +436,18 @@ TEST_F(HandedOver, WhoIsDisplacedIsPreparedElsewhereBeforeItStops) {
   EXPECT_TRUE(driver.runs("n1", key_of("big")));
 }
 
+TEST_F(HandedOver, WhatCanNeitherComeUpNorGoBackIsTriedNowAndThen) {
+  label("n2");
+  ASSERT_TRUE(leaving() && leaving()->empty) << "n2 has yet to prove itself";
+  driver.set("n2", kWeb, InstanceState::Failed, {"StartFailed", "no such file"});
+  EXPECT_TRUE(driver.noted(NoteKind::MoveFailed));
+  driver.advance(9s);
+  EXPECT_FALSE(driver.noted(NoteKind::MoveFailed));
+  driver.apply({labels_of("n1", {"here"})});
+  driver.advance(2s);
+  EXPECT_EQ(driver.place_of(kWeb), "n1/crun");
+}
+
 TEST_F(HandedOver, ANewVersionThatFailsElsewhereGoesBackToTheOldOneAndItsState) {
   driver.apply({labels_of("n2", {"here"})});
   driver.apply({a_service("db").cpu(900), a_deployment("e", {a_run("db").on("n1")})});

@@ -64,15 +64,20 @@ Trial begin_trial(const Context& context, const model::InstanceRecord& record,
 Judgement judge(Context& context, const model::InstanceRecord& record,
                 const model::ReportedStatus* status, Trial& trial) {
   set_deadline(context, record, status, trial);
-  // What cannot be heard of begins anew when it can: its node may have died right after the start.
+  // What cannot be heard of begins anew when it can: its node may have died right after the start,
+  // and what was started again meanwhile has long been running when the controller comes back.
   const ObservedNode* node = context.find_node(record.place->node);
-  if (node == nullptr || !node->reachable()) return wait(context, record, trial);
+  if (node == nullptr || !node->reachable()) {
+    trial.restarts.reset();
+    return wait(context, record, trial);
+  }
   // A runtime that is not ready says nothing about what it should run.
   if (status == nullptr || status->problem.reason == "RuntimeNotReady") {
     return wait(context, record, trial);
   }
   if (status->state == InstanceState::Failed) return {Progress::Failed, status->problem};
-  if (status->restarts > trial.restarts) return {Progress::Failed, restarted(*status)};
+  if (trial.restarts && status->restarts > *trial.restarts)
+    return {Progress::Failed, restarted(*status)};
   trial.restarts = status->restarts;  // less: it counts anew when it is started anew
   const bool is_done = status->state == InstanceState::Inactive && status->finished;
   // It is not paused before it is proven, by an earlier life of the controller perhaps.

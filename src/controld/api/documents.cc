@@ -63,11 +63,15 @@ class ApplyRun : public std::enable_shared_from_this<ApplyRun> {
     const Terms terms{
         request.has_if_revision() ? std::optional(request.if_revision()) : std::nullopt,
         request.allow_partial()};
-    look(
-        services_, call_,
-        [](const control::Controller& controller) { return outline_of(controller.durable()); },
-        [self = shared_from_this(), files = files_of(request.files()),
-         terms](const model::Manifest& stored) { self->parse(files, stored, terms); });
+    // Nobody is kept waiting for what is only read: the answer comes after all that is seen here.
+    const auto query = [self = shared_from_this(), files = files_of(request.files()),
+                        terms](const control::Controller& controller) {
+      work(self->services_, self->call_,
+           [self, files, terms, stored = outline_of(controller.durable())] {
+             self->parse(files, stored, terms);
+           });
+    };
+    if (!services_.loop.post(Loop::Query(query))) call_->fail(busy());
   }
 
   void rebalance(control::RebalanceScope scope) {
@@ -75,7 +79,7 @@ class ApplyRun : public std::enable_shared_from_this<ApplyRun> {
         [scope](control::CallId id) {
           return control::RebalanceCall{id, scope};
         },
-        [self = shared_from_this()](const Loop::Answer& answer) { return self->take(answer); });
+        taker(), looker());
   }
 
  private:
@@ -87,7 +91,7 @@ class ApplyRun : public std::enable_shared_from_this<ApplyRun> {
   void parse(const std::vector<codec::SourceFile>& files, const model::Manifest& stored,
              const Terms& terms) {
     codec::ParsedManifest parsed = codec::parse_manifests(files, stored);
-    if (!parsed.ok()) return call_->fail(error_of(parsed));
+    if (!parsed.ok()) return refuse(error_of(parsed));
     for (const auto& warning : parsed.diagnostics) warnings_.push_back(codec::to_string(warning));
     asked_ = asked_by(parsed.documents);
     const auto documents = std::make_shared<model::Manifest>(std::move(parsed.documents));
@@ -96,7 +100,25 @@ class ApplyRun : public std::enable_shared_from_this<ApplyRun> {
           return control::ApplyCall{id, std::move(*documents), terms.if_revision,
                                     terms.allow_partial};
         },
-        [self = shared_from_this()](const Loop::Answer& answer) { return self->take(answer); });
+        taker(), looker());
+  }
+
+  // When what it names is durable.
+  void refuse(const Error& why) {
+    look(
+        services_, call_, [why](const control::Controller&) { return why; },
+        [call = call_](const Error& error) { call->fail(error); });
+  }
+
+  Loop::ReplyTaker taker() {
+    return [self = shared_from_this()](const Loop::Answer& answer) { return self->take(answer); };
+  }
+  Loop::ReplyLook looker() {
+    return [self = shared_from_this()](const control::Controller& controller,
+                                       const Loop::Answer& answer) {
+      const auto* accepted = std::get_if<control::Accepted>(&answer);
+      if (accepted != nullptr) self->look_at(controller, *accepted);
+    };
   }
 
   bool take(const Loop::Answer& answer) {
@@ -105,16 +127,10 @@ class ApplyRun : public std::enable_shared_from_this<ApplyRun> {
       return false;
     }
     if (const auto* accepted = std::get_if<control::Accepted>(&answer)) {
-      const auto tell = [self = shared_from_this(),
-                         accepted = *accepted](const control::Controller& controller) {
-        self->tell_accepted(controller, accepted);
-      };
-      if (!services_.loop.post(Loop::Query(tell))) call_->fail(busy());
+      tell_accepted(*accepted);
       return wait_ && !call_->is_over();
     }
-    const auto tell = [self = shared_from_this(), finished = std::get<control::Finished>(answer)](
-                          const control::Controller&) { self->tell_finished(finished); };
-    if (!services_.loop.post(Loop::Query(tell))) call_->fail(busy());
+    tell_finished(std::get<control::Finished>(answer));
     return false;
   }
 
@@ -128,11 +144,18 @@ class ApplyRun : public std::enable_shared_from_this<ApplyRun> {
     return keys;
   }
 
-  void tell_accepted(const control::Controller& controller, const control::Accepted& accepted) {
-    std::vector<InstanceView> views = instances_of(controller, asked_);
+  // What follows from it is seen as the step has left it that accepted it.
+  void look_at(const control::Controller& controller, const control::Accepted& accepted) {
+    views_ = instances_of(controller, asked_);
     for (InstanceView& other : instances_of(controller, others(accepted))) {
-      views.push_back(std::move(other));
+      views_.push_back(std::move(other));
     }
+    if (wait_) expected_ = services_.hub.expect();
+  }
+
+  void tell_accepted(const control::Accepted& accepted) {
+    std::vector<InstanceView> views = std::exchange(views_, {});
+    const auto expected = std::exchange(expected_, nullptr);
     std::vector<model::InstanceKey> keys;
     for (const InstanceView& view : views) keys.push_back(view.status.key);
     services_.hub.in_order([self = shared_from_this(), accepted, keys] {
@@ -165,6 +188,8 @@ class ApplyRun : public std::enable_shared_from_this<ApplyRun> {
   const bool wait_;
   std::vector<std::string> warnings_;
   Asked asked_;
+  std::vector<InstanceView> views_;  // until it is told
+  std::shared_ptr<void> expected_;   // by the hub
 };
 
 // --- Plan and why.

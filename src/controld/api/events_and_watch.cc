@@ -51,14 +51,20 @@ WatchHub::Everything everything_for(const WatchHub::Watcher& watcher,
 
 }  // namespace
 
-// Taken on between two steps: what the copy does not show will come as a change.
+// Looked at between two steps: what the copy does not show will come as a change, and the copy
+// itself when all that it shows is durable. Who watches never sees what is not.
 void watch(const Services& services, const v1::WatchRequest& request, const CallPtr& call) {
   const auto watcher = watcher_for(request, call);
   if (!watcher) return call->fail(watcher.error());
   const auto add = [&services, watcher = *watcher](const control::Controller& controller) {
-    services.hub.add(watcher, everything_for(watcher, controller));
+    auto everything = std::make_shared<WatchHub::Everything>(everything_for(watcher, controller));
+    return [&services, watcher, everything,
+            expected = services.hub.expect()](const std::optional<Error>& doubt) {
+      if (doubt) return watcher.call->fail(refusal_for(*doubt));
+      services.hub.add(watcher, std::move(*everything));
+    };
   };
-  if (!services.loop.post(Loop::Query(add))) call->fail(busy());
+  if (!services.loop.post(Loop::Look(add))) call->fail(busy());
 }
 
 }  // namespace berth::controld::api

@@ -51,12 +51,13 @@ Result<Streams::Target> target_of(const control::Controller& controller,
 template <class Then>
 void with_target(const Services& services, const std::string& instance, const CallPtr& call,
                  Then then) {
-  const auto query = [instance, call,
-                      then = std::move(then)](const control::Controller& controller) {
-    const auto target = target_of(controller, instance);
-    target ? then(*target) : call->fail(target.error());
+  const auto find = [instance, call,
+                     then = std::move(then)](const control::Controller& controller) {
+    return [call, then, target = target_of(controller, instance)](const std::optional<Error>&) {
+      target ? then(*target) : call->fail(target.error());
+    };
   };
-  if (!services.loop.post(Loop::Query(query))) call->fail(busy());
+  if (!services.loop.post(Loop::Look(find))) call->fail(busy());
 }
 
 }  // namespace

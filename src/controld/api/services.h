@@ -47,15 +47,19 @@ inline Error busy() { return {Code::Unavailable, "the control plane is too busy;
 // Has the work done by a worker, or the call fail. Calls do not wait for each other.
 void work(const Services& services, const CallPtr& call, std::function<void()> task);
 
-// Copies something out of the controller, between two steps, and goes on with it on a worker.
+// Copies something out of the controller, between two steps, and goes on with it on a worker when
+// all that was seen is durable; or when the store fails: who wants to know why must see something.
 template <class Copy, class Then>
 void look(const Services& services, const CallPtr& call, Copy copy, Then then) {
   const auto query = [&services, call, copy = std::move(copy),
                       then = std::move(then)](const control::Controller& controller) {
     auto copied = std::make_shared<decltype(copy(controller))>(copy(controller));
-    work(services, call, [copied = std::move(copied), then] { then(std::move(*copied)); });
+    return [&services, call, copied = std::move(copied), then](const std::optional<Error>& doubt) {
+      if (doubt && doubt->code == Code::Conflict) return call->fail(refusal_for(*doubt));
+      work(services, call, [copied, then] { then(std::move(*copied)); });
+    };
   };
-  if (!services.loop.post(Loop::Query(query))) call->fail(busy());
+  if (!services.loop.post(Loop::Look(query))) call->fail(busy());
 }
 
 // Asks for a change that is answered by the revision that holds it.

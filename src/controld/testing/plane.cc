@@ -44,6 +44,11 @@ Result<std::vector<store::Entry>> MoodyStore::list(std::string_view prefix) cons
   return store_.list(prefix);
 }
 
+void MoodyStore::seize(const store::Change& change) {
+  const std::lock_guard lock(mutex_);
+  CHECK(store_.commit({change}).has_value(), "nobody can write");
+}
+
 std::map<std::string, std::string, std::less<>> MoodyStore::contents() const {
   const std::lock_guard lock(mutex_);
   return disk_.contents();
@@ -126,7 +131,7 @@ Plane::Plane(Options options)
                  [this](const auto& controller, const auto& effects) {
                    return publisher_.stepped(controller, effects);
                  }},
-            options.limits),
+            options.limits, options.fence),
       planner_(loop_, options.planner),
       services_{.loop = loop_,
                 .hub = hub_,
@@ -169,9 +174,9 @@ void Plane::send(const control::Outgoing& outgoing) {
   const std::lock_guard lock(mutex_);
   const auto node = nodes_.find(outgoing.node.value());
   if (node == nodes_.end()) return;
-  CHECK(loop_.post(control::NodeReported{outgoing.node, outgoing.connection,
-                                         node->second->answer(outgoing.command)}),
-        "the mailbox is full");
+  // What was decided leaves although the loop is stopping, and takes no answer any more.
+  (void)loop_.post(control::NodeReported{outgoing.node, outgoing.connection,
+                                         node->second->answer(outgoing.command)});
 }
 
 void Plane::add_node(const std::string& name) {

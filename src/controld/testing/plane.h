@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
@@ -31,6 +32,8 @@ class MoodyStore final : public store::Store {
       store::Revision revision) const override;
 
   void fail(bool failing) { failing_ = failing; }
+  // Somebody else writes.
+  void seize(const store::Change& change);
   // Commits do not come to an end until it is let go.
   void hold() { held_ = true; }
   void let_go() {
@@ -59,6 +62,7 @@ class Plane {
     bool with_https = false;
     http::Limits http = {};
     PlannerLimits planner = {};
+    std::optional<store::Fence> fence = {};
   };
   Plane() : Plane(Options()) {}
   explicit Plane(Options options);

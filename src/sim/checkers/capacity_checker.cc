@@ -29,8 +29,9 @@ class CapacityChecker : public Checker {
     if (const auto what = decided(Pinned::LeftOut)) violate_("capacity", "decided on " + *what);
   }
 
-  // A start waits until what leaves the node has made room, so what is commanded always fits.
-  void sending(const control::Outgoing& outgoing) override {
+  // A start waits until what leaves the node has made room, so what is commanded always fits: into
+  // the capacities that are known when it is decided, not into those of when it is sent.
+  void commanding(const control::Outgoing& outgoing) override {
     note(outgoing.command, commanded_[outgoing.node]);
     if (!commanded(outgoing.node, Pinned::Counted)) return;
     if (const auto what = commanded(outgoing.node, Pinned::LeftOut)) {

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <deque>
 #include <functional>
 #include <map>
 #include <optional>
@@ -16,35 +17,37 @@ bool same(const agent::Restored& a, const agent::Restored& b) {
          a.handed == b.handed && a.last == b.last;
 }
 
-// A memory image as of the last durable step, and as of the step that was being made durable; and,
-// of a disk that lies, those that a power cut may bring back.
+// A memory image as of the last durable step, and as of each step after it: the controller steps on
+// while its disk writes, and one commit covers several steps, so a crash leaves the first of these
+// images or a later one. And, of a disk that lies, those that a power cut may bring back.
 template <class Image>
 struct Images {
   Image durable;
-  std::optional<Image> in_flight;
+  std::deque<Image> in_flight;
   std::vector<Image> earlier;
 
-  void stepped(const Image& memory) { in_flight = memory; }
+  void stepped(const Image& memory) { in_flight.push_back(memory); }
   void committed(const Disk& disk) {
     if (disk.is_safe()) {
       earlier.clear();
     } else {
       earlier.push_back(durable);
     }
-    if (in_flight) durable = std::move(*in_flight);
-    in_flight.reset();
+    if (in_flight.empty()) return;
+    durable = std::move(in_flight.front());
+    in_flight.pop_front();
   }
   void loaded(const Image& image, const Disk& disk) {
-    if (in_flight && !disk.is_safe()) earlier.push_back(std::move(durable));
+    if (!in_flight.empty() && !disk.is_safe()) earlier.push_back(std::move(durable));
     if (disk.is_safe()) earlier.clear();
     durable = image;
-    in_flight.reset();
+    in_flight.clear();
   }
   // The power was cut since, exactly if nothing is unsafe any more.
   template <class Same>
   bool knows(const Image& image, const Disk& disk, Same same) const {
     const auto is_it = [&](const Image& known) { return same(known, image); };
-    return is_it(durable) || (in_flight && is_it(*in_flight)) ||
+    return is_it(durable) || std::ranges::any_of(in_flight, is_it) ||
            (disk.is_safe() && std::ranges::any_of(earlier, is_it));
   }
 };
@@ -76,10 +79,12 @@ class DurableChecker : public Checker {
     if (accepted != nullptr) acknowledged_ = std::max(acknowledged_, accepted->revision);
   }
 
+  // One step at a time, with all that could not be made durable before.
   void agent_stepped(const model::NodeId& node, const agent::Effects& effects) override {
-    if (!effects.writes.empty()) agents_[node].stepped(world_.agents().at(node)->memory());
+    if (effects.writes.empty()) return;
+    agents_[node].in_flight.clear();
+    agents_[node].stepped(world_.agents().at(node)->memory());
   }
-  // With all that could not be made durable before.
   void agent_committed(const model::NodeId& node, const agent::Effects&) override {
     agents_[node].committed(disk_of(node));
   }

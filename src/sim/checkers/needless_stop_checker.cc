@@ -44,8 +44,9 @@ class NeedlessStopChecker : public Checker {
                                           to_string(stop->key)));
   }
 
-  // The controller commands only to stop what is decided to be elsewhere, other or nowhere.
-  void sending(const control::Outgoing& outgoing) override {
+  // The controller commands only to stop what is decided to be elsewhere, other or nowhere. It may
+  // decide again before that is sent, and then sends another command.
+  void commanding(const control::Outgoing& outgoing) override {
     Specs& specs = commanded_[outgoing.node];
     const Specs before = specs;
     note(outgoing.command, specs);

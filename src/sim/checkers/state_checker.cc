@@ -59,11 +59,19 @@ class StateChecker : public Checker {
     loaded_at_[node] = world_.now();
   }
 
+  // What is handed over stands in the record that the command was decided by, which may have gone
+  // on when the command is sent.
+  void commanding(const control::Outgoing& outgoing) override {
+    if (is_unit_wide(outgoing.node) || world_.was_cloned(outgoing.node)) return;
+    for (const model::InstanceSpec& spec : outgoing.command.run) {
+      if (!spec.prepare_only) note_handed_over(outgoing, spec.key);
+    }
+  }
+
   void sending(const control::Outgoing& outgoing) override {
     if (is_unit_wide(outgoing.node) || world_.was_cloned(outgoing.node)) return;
     for (const model::InstanceSpec& spec : outgoing.command.run) {
       if (spec.prepare_only) continue;
-      note_handed_over(outgoing, spec.key);
       const auto kept = kept_.find(model::to_string(spec.key));
       const bool is_owed = kept != kept_.end() && !world_.was_cloned(kept->second.record.node);
       // One that is sent again may have been carried out as it was, also where nothing was kept.
