@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <csignal>
 #include <cstdio>
 #include <string>
 #include <vector>
@@ -115,7 +116,7 @@ Result<void> run(const Settings& settings) {
   TRY(set_up_log(settings));
   controld::DaemonConfig config = TRY(config_of(settings));
   config.connections = controld::connection_limits(shell::raise_descriptor_limit().now);
-  shell::Signals signals = TRY(shell::Signals::block());
+  shell::Signals signals = TRY(shell::Signals::block({SIGHUP}));
   const auto daemon = TRY(controld::Daemon::open(config));
   shell::notify_ready();
   wait_for_end(signals, *daemon);

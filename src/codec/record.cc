@@ -92,7 +92,6 @@ BERTH_RECORD(WantedRecord)
 BERTH_RECORD(InstanceSpec)
 BERTH_RECORD(CommandNumber)
 BERTH_RECORD(Receipt)
-BERTH_RECORD(LifeRecord)
 BERTH_RECORD(InstanceKey)
 
 #undef BERTH_RECORD

@@ -26,6 +26,13 @@ def scramble(store):
     store.write_bytes(os.urandom(16384))
 
 
+def cut_log(store, percent):
+    """What is left of it is valid to SQLite, and of an earlier time."""
+    log = store.with_name(store.name + "-wal")
+    if log.exists():
+        os.truncate(log, log.stat().st_size * percent // 100)
+
+
 def damage_a_record(store):
     """Valid to SQLite, and nothing that an agent has written."""
     with sqlite3.connect(store) as database:
@@ -104,6 +111,18 @@ class Crash(SystemTest):
         self.unit.start_control()
         self.wait_for_active(4)
         self.assertEqual(self.running_pids(), before)
+
+    def test_an_agent_whose_log_was_cut_keeps_what_runs(self):
+        self.apply(item("first"), deployment("d", {"item": "first"}))
+        self.apply(item("kept"), deployment("e", {"item": "kept", "instances": 3}))
+        before = self.running_pids()
+        for percent in (95, 80, 50, 20):
+            with self.subTest(percent=percent):
+                self.lose_store(lambda store: cut_log(store, percent))
+                wait_until(lambda: "adopted run" in self.agent_log(), "the agent to adopt what runs")
+                self.wait_for_active(4)
+                self.assertEqual(self.running_pids(), before)
+        self.assert_nothing_was_started_twice(4)
 
     def lose_store(self, damage):
         self.unit.agents["n1"].kill()

@@ -109,6 +109,18 @@ class LostStore(SystemTest):
         self.assertEqual(self.held(), "")
         self.assertEqual(self.pids(), self.before)
 
+    def test_an_older_store_is_found_out_though_it_has_counted_on_before_its_agents_are_back(self):
+        for name in ("n1", "n2"):
+            self.unit.agents[name].kill()
+        self.unit.control.kill()
+        self.put(self.older)
+        self.unit.start_control()
+        for number in range(8):
+            self.must_apply(item(f"meanwhile-{number}"))
+        for name in ("n1", "n2"):
+            self.unit.agents[name].start()
+        self.assert_held_and_untouched("the store ends at")
+
     def test_an_older_store_that_is_accepted_is_the_truth(self):
         self.start_with(lambda: self.put(self.older))
         self.assert_held_and_untouched("the store ends at")

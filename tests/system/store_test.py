@@ -66,6 +66,11 @@ class LostStore(SystemTest):
         self.assertEqual(made.returncode, 0, made.stderr)
         self.assertIn("records", made.stdout)
         self.assertEqual(self.unit.berth("store", "check", backup).returncode, 0)
+        self.assertEqual(self.unit.berth("store", "backup", backup).returncode, 0, "a newer one")
+        precious = self.unit.directory / "thesis.txt"
+        precious.write_text("years of work")
+        self.assertEqual(self.unit.berth("store", "backup", precious).returncode, 1)
+        self.assertEqual(precious.read_text(), "years of work")
         in_use = self.unit.berth("store", "restore", backup, "--directory", self.store.parent)
         self.assertEqual(in_use.returncode, 1)
         self.assertIn("stop berthd first", in_use.stderr)

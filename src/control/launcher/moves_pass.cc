@@ -1,7 +1,5 @@
 #include <fmt/format.h>
 
-#include <algorithm>
-
 #include "control/launcher/handover.h"
 #include "control/launcher/moves.h"
 #include "control/launcher/rollouts.h"
@@ -79,7 +77,7 @@ bool can_be_given_up(const Context& context, const model::InstanceRecord& record
 // handed over, it goes back to as soon as it can. That it cannot has just been seen.
 Time last_chance(const model::InstanceRecord& record, const Move& move) {
   const bool is_down = record.leaving && record.leaving->empty;
-  return is_down ? std::min(move.go_back_at, move.trial.deadline) : move.trial.deadline;
+  return is_down ? move.go_back_at : move.trial.deadline;
 }
 
 bool must_come_up_here(const Context& context, const model::InstanceRecord& record,
@@ -159,6 +157,14 @@ bool has_had_its_time(Context& context, const model::InstanceRecord& record) {
   return is_over && judgement.progress == Progress::Failed;
 }
 
+// It could not go back for as long as it had to come up: it is where it failed.
+bool is_stranded(Context& context, const model::InstanceRecord& record,
+                 const Judgement& judgement) {
+  const Move* move = find_move(context, record);
+  return move != nullptr && move->is_last_resort && record.leaving->empty &&
+         judgement.progress == Progress::Failed && context.now >= move->trial.deadline;
+}
+
 }  // namespace
 
 void watch_move(Context& context, const model::InstanceRecord& record) { watch(context, record); }
@@ -177,7 +183,8 @@ bool has_arrived(Context& context, const model::InstanceRecord& record) {
   // What its rollout has judged is not judged twice.
   const bool is_other = record.leaving->version != record.version;
   if (is_there && is_other && record.leaving->empty && !is_on_trial(context, record)) return true;
-  return watch(context, record).progress == Progress::Proven;
+  const Judgement judgement = watch(context, record);
+  return judgement.progress == Progress::Proven || is_stranded(context, record, judgement);
 }
 
 void forget_move(Context& context, const model::InstanceKey& key) {
@@ -193,7 +200,9 @@ bool go_on_moving(Context& context, const model::InstanceKey& key) {
   if (context.failed_moves.erase(key) == 0) return false;
   const auto* record = context.state.find<model::InstanceRecord>(key);
   if (record == nullptr || !can_go_back(context, *record)) return false;
-  Move& move = begin(context, *record);
+  Move* known = find_move(context, *record);
+  const bool is_down = record->leaving->empty;  // then its time goes on
+  Move& move = known != nullptr && is_down ? *known : begin(context, *record);
   move.is_last_resort = true;
   move.go_back_at = context.now + context.config.go_back_retry;
   context.dirty.statuses.insert(key);

@@ -448,6 +448,16 @@ TEST_F(HandedOver, WhatCanNeitherComeUpNorGoBackIsTriedNowAndThen) {
   EXPECT_EQ(driver.place_of(kWeb), "n1/crun");
 }
 
+TEST_F(HandedOver, WhatCanNeitherComeUpNorGoBackIsWhereItFailedInTheEnd) {
+  label("n2");
+  driver.set("n2", kWeb, InstanceState::Failed, {"StartFailed", "no such file"});
+  driver.advance(Config().rollout_timeout - 20s);
+  EXPECT_TRUE(leaving()) << "it may still go back";
+  driver.advance(40s);
+  EXPECT_FALSE(leaving());
+  EXPECT_EQ(driver.place_of(kWeb), "n2/crun");
+}
+
 TEST_F(HandedOver, ANewVersionThatFailsElsewhereGoesBackToTheOldOneAndItsState) {
   driver.apply({labels_of("n2", {"here"})});
   driver.apply({a_service("db").cpu(900), a_deployment("e", {a_run("db").on("n1")})});

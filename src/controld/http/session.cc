@@ -56,6 +56,12 @@ class Session {
                             : std::min(limits.request_time, limits.stranger_time);
   }
 
+  // Not just that somebody has left.
+  static bool is_no_http(const beast::error_code& error) {
+    return error && error.category() == make_error_code(wire::error::bad_method).category() &&
+           error != wire::error::end_of_stream && error != wire::error::partial_message;
+  }
+
   // Whether another request may follow.
   awaitable<bool> serve_one() {
     Parser parser;
@@ -66,6 +72,8 @@ class Session {
     co_await wire::async_read_header(*stream_, buffer_, parser, into(error));
     if (error == wire::error::header_limit) {
       co_await refuse(parser, 431, "InvalidInput", "the header is too large");
+    } else if (is_no_http(error)) {
+      co_await refuse(parser, 400, "InvalidInput", "the request is no HTTP: " + error.message());
     }
     if (error) co_return false;
     const Target target = split_target(view(parser.get().target()));
@@ -174,8 +182,8 @@ class Session {
       if (error) co_return false;
     }
     parser.body_limit(limit);
-    while (!parser.is_done()) {  // who sends steadily may take its time
-      stream_->expires_after(request_time());
+    while (!parser.is_done()) {  // who is known and sends steadily may take its time
+      if (caller_.identity) stream_->expires_after(request_time());
       co_await wire::async_read_some(*stream_, buffer_, parser, into(error));
       if (error == wire::error::body_limit) {
         co_await refuse(parser, 413, "InvalidInput", too_large);
