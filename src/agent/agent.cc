@@ -134,7 +134,8 @@ void Agent::record(const Context& context, const CommandReceived& event) {
 }
 
 void Agent::carry_out(const Context& context, const model::Command& command) {
-  if (doubt_.is_there()) {
+  const bool was_in_doubt = doubt_.is_there();
+  if (was_in_doubt) {
     for (const model::InstanceKey& key : erasures_.forget_all_but(context, command)) touch(key);
     forget_what_is_kept_but_gone(context, command);
     doubt_.end(context);
@@ -145,7 +146,7 @@ void Agent::carry_out(const Context& context, const model::Command& command) {
   for (const model::InstanceKey& key : changed) touch(key);
   images_.changed(context.now);
   must_apply_network_ |= command.network.has_value();
-  take_states(context, command);
+  take_states(context, command, was_in_doubt ? Before::InDoubt : Before::Known);
   for (const model::InstanceKey& key : erasures_.take(context, command)) touch(key);
   record_early_states(context);
   context.note("command " + to_text(command.number) + " carried out, " +
@@ -168,11 +169,16 @@ void Agent::forget_what_is_kept_but_gone(const Context& context, const model::Co
 }
 
 // Only what begins anew here goes on from what another node has left: one that runs knows better.
-void Agent::take_states(const Context& context, const model::Command& command) {
+// What an older store wanted already begins anew too.
+void Agent::take_states(const Context& context, const model::Command& command, Before before) {
   for (const model::SavedState& state : command.states) {
     const model::WantedRecord* wanted = wanted_.find(state.key);
-    const bool begins = wanted != nullptr && wanted->generation == command.number;
-    if (begins && !state.content.empty()) states_.hand(state, context.effects.writes);
+    if (wanted == nullptr || state.content.empty()) continue;
+    const auto known = instances_.find(state.key);
+    const bool runs = known != instances_.end() && known->second.is_running();
+    const bool begins =
+        wanted->generation == command.number || (before == Before::InDoubt && !runs);
+    if (begins) states_.hand(state, context.effects.writes);
   }
 }
 

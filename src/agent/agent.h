@@ -66,7 +66,8 @@ class Agent {
   bool is_newer_than_known(const std::vector<FoundRun>& runs) const;
   bool has_network(const model::InstanceSpec& spec) const;
   void forget_what_is_kept_but_gone(const Context& context, const model::Command& command);
-  void take_states(const Context& context, const model::Command& command);
+  enum class Before { Known, InDoubt };
+  void take_states(const Context& context, const model::Command& command, Before before);
   void complain_of(const model::InstanceKey& key, const model::Footprint& footprint);
 
   void carry_out(const Context& context, const model::Command& command);

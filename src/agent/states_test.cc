@@ -78,6 +78,16 @@ TEST(HandedState, IsNotForAnInstanceThatIsHereAlready) {
   EXPECT_TRUE(driver.durable().handed.empty());
 }
 
+TEST(HandedState, IsForWhatAnOlderStoreWantedButDoesNotRun) {
+  Restored restored = wanting({a_spec("web")});
+  restored.in_doubt = true;
+  Driver driver(a_config(), restored);
+  driver.tell(Connected{1}, a_node(), a_list("crun"));
+  driver.tell(hands(9, a_state(7)));
+  ASSERT_EQ(driver.actions<Start>().size(), 1U);
+  EXPECT_EQ(driver.actions<Start>()[0].state, a_state(7));
+}
+
 TEST(HandedState, GoesWithItsInstance) {
   Driver driver = a_driver();
   driver.tell(hands(1, a_state(7)));

@@ -73,6 +73,7 @@ struct ObservedNode {
   std::uint64_t revision = 0;
   model::CommandNumber acted;
   std::optional<Time> asked_for_full;
+  bool in_doubt = false;                          // of what it was told: see agent/doubt.h
   std::optional<model::Receipt> receipt;          // that it has shown on this connection
   std::optional<model::ToldOrders> orders_shown;  // while the controller is held
   std::optional<ConnectionId> asked_for_orders;   // there

@@ -60,6 +60,7 @@ class Intake {
     context_.readiness.hear(context_, id_, node_, report_);
     if (!node_.reported_fully) begin_connection();
     node_.boot_id = report_.boot_id;
+    node_.in_doubt = report_.in_doubt;
     node_.asked_for_full.reset();
     take_acted();
     take_info();
