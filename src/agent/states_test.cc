@@ -79,7 +79,9 @@ TEST(HandedState, IsNotForAnInstanceThatIsHereAlready) {
 }
 
 TEST(HandedState, IsForWhatAnOlderStoreWantedButDoesNotRun) {
-  Restored restored = wanting({a_spec("web")});
+  Restored restored;
+  restored.wanted[kStateKey] = {.spec = a_spec("web"), .generation = number(1)};
+  restored.acted = number(1);
   restored.in_doubt = true;
   Driver driver(a_config(), restored);
   driver.tell(Connected{1}, a_node(), a_list("crun"));
