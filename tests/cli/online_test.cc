@@ -530,8 +530,8 @@ std::string a_cluster_with_a_failed_version() {
   const std::string asks = R"("item":"app","subject":"vehicle"}]}}]})";
   cluster.replace(cluster.find(asks), asks.size(),
                   R"("item":"app","version":"2.0.0","subject":"vehicle"}]}}],
-                     "held":[{"item":"app","subject":"vehicle","failed":"2.0.0",
-                              "version":"1.0.0"}]})");
+                     "moment":{"held":[{"item":"app","subject":"vehicle","failed":"2.0.0",
+                                        "version":"1.0.0"}]}})");
   return cluster;
 }
 
