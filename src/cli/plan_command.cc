@@ -38,9 +38,14 @@ struct PlanFlags {
 };
 
 // The cluster as it would be when all of them were drained.
-Result<void> drain(const std::vector<std::string>& nodes, model::Manifest& documents) {
+Result<void> drain(const std::vector<std::string>& nodes, World& world) {
   std::set<std::string> unknown(nodes.begin(), nodes.end());
-  for (model::Document& document : documents) {
+  for (placement::NodeMoment& node : world.moment.nodes) {
+    if (!unknown.contains(node.id.value())) continue;
+    node.cordoned = true;
+    if (node.drain == placement::Drain::No) node.drain = placement::Drain::Gently;
+  }
+  for (model::Document& document : world.documents) {
     auto* node = std::get_if<model::Node>(&document);
     if (node == nullptr || unknown.erase(node->id.value()) == 0) continue;
     node->cordoned = node->draining = true;
@@ -104,7 +109,7 @@ ExitCode exit_code_of_plan(const placement::Plan& plan) {
 Result<ExitCode> run(const PlanFlags& flags, Console& console) {
   const placement::Mode mode = TRY(mode_of(flags.planning));
   World world = TRY(load_world(flags.planning, console));
-  TRY(drain(flags.drained, world.documents));
+  TRY(drain(flags.drained, world));
   const placement::Snapshot snapshot = snapshot_of(world);
   const placement::Plan plan =
       placement::make_plan(snapshot, {.mode = mode, .explain = std::nullopt});
