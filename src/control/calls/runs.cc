@@ -1,5 +1,6 @@
 #include "control/calls/runs.h"
 
+#include "base/check.h"
 #include "control/context.h"
 #include "control/launcher/handover.h"
 #include "control/launcher/rebalancing.h"
@@ -23,7 +24,9 @@ bool has_gone_from(const Context& context, const model::NodeId& id, const model:
 // Up and proven to be well, or failed. What is on a node that is away is not waited for; but a node
 // of which we do not know yet whether it is away will soon be one or the other.
 bool has_come_up(const Context& context, const model::InstanceRecord& record) {
-  const model::InstanceStatus& status = *published_status(context, record.key);
+  const model::InstanceStatus* published = published_status(context, record.key);
+  CHECK(published != nullptr, "what is placed has a status, and statuses come before calls");
+  const model::InstanceStatus& status = *published;
   if (status.away || status.proven || context.network.has_problem(record.key)) return true;
   const ObservedNode* node = context.find_node(record.place->node);
   if (node->info.state == model::NodeState::Error) return true;
