@@ -47,6 +47,28 @@ TEST(Boot, ARuntimeThatDoesNotTellWhatItRunsMakesNobodySilent) {
   EXPECT_EQ(driver.wait(1us).reports.size(), 1u);
 }
 
+TEST(Boot, WhoDoesNotKnowWhatRunsOnARuntimeSaysSoAndSetsItRightLater) {
+  Driver driver(a_config(), wanting({}));
+  driver.tell(Connected{1}, a_node({a_runtime("crun"), a_runtime("runc")}));
+  driver.tell(a_list("runc"));
+  driver.wait(3s);
+  EXPECT_EQ(driver.report().untold_runtimes, std::vector{model::RuntimeId("crun")});
+  driver.tell(Connected{2});
+  EXPECT_EQ(driver.report().untold_runtimes, std::vector{model::RuntimeId("crun")});
+  driver.tell(a_list("crun"));
+  EXPECT_TRUE(driver.report().full);
+  EXPECT_TRUE(driver.report().untold_runtimes.empty());
+}
+
+TEST(Boot, ARuntimeThatTheNodeHasNoLongerTellsNothing) {
+  Driver driver(a_config(), wanting({}));
+  driver.tell(Connected{1}, a_node({a_runtime("crun"), a_runtime("runc")}));
+  driver.wait(3s);
+  driver.tell(a_node({a_runtime("runc")}));
+  EXPECT_TRUE(driver.report().full);
+  EXPECT_EQ(driver.report().untold_runtimes, std::vector{model::RuntimeId("runc")});
+}
+
 TEST(Boot, StartsNothingBeforeTheRuntimeHasToldWhatItRuns) {
   Driver driver(a_config(), wanting({a_spec("web")}));
   driver.tell();

@@ -96,6 +96,7 @@ Effects Agent::step(Time now, std::span<const Event> batch) {
   if (can_tell_all(now)) {
     if (auto report = reporter_.report(context, wanted_, states_)) {
       report->in_doubt = report->full && doubt_.is_there();
+      if (report->full) report->untold_runtimes.assign(untold_.begin(), untold_.end());
       effects.reports.push_back(std::move(*report));
     }
   }
@@ -223,6 +224,7 @@ void Agent::record(const Context& context, const NodeObserved& event) {
   shared_.observe(event.info);
   for (const model::RuntimeId& runtime : runtimes_.observe(context, event.info)) {
     touch_waiting_for(runtime);
+    if (!runtimes_.not_told().contains(runtime)) has_told_late(runtime);  // it is no longer known
   }
 }
 
@@ -236,8 +238,14 @@ bool Agent::is_newer_than_known(const std::vector<FoundRun>& runs) const {
       runs, [&](const FoundRun& run) { return run.run.generation > wanted_.acted(); });
 }
 
+// What the controller believes to be there because nobody could say otherwise is set right.
+void Agent::has_told_late(const model::RuntimeId& runtime) {
+  if (untold_.erase(runtime) > 0) reporter_.answer_fully();
+}
+
 void Agent::record(const Context& context, const RunsListed& event) {
   if (!runtimes_.listed(event.runtime)) return;
+  has_told_late(event.runtime);
   std::map<model::InstanceKey, std::set<RunId>> listed;
   for (const FoundRun& run : event.runs) listed[run.key].insert(run.run);
   for (auto& [key, instance] : instances_) {
@@ -310,7 +318,8 @@ void Agent::record(const Context& context, const StateSaved& event) {
                              .size = event.size,
                              .digest = model::SavedState::kTooLarge,
                              .content = {},
-                             .order = event.order};
+                             .order = event.order,
+                             .goes_on_from = event.goes_on_from};
   if (!states_.save(context, too_large)) return;
   std::string what = std::to_string(event.size.count());
   what += " bytes of state are too large to go with it";
@@ -566,6 +575,7 @@ bool Agent::can_tell_all(Time now) {
   if (now < *silent_until_ && !runtimes_.have_told()) return false;
   was_here_before_ = false;
   silent_until_.reset();
+  untold_ = runtimes_.not_told();
   return true;
 }
 

@@ -101,8 +101,10 @@ class Agent {
   void watch_leftover(const model::InstanceKey& key, bool is_leftover);
   void watch_shared(const model::InstanceKey& key, const Instance& instance);
 
-  // Whether the controller can be told all: what an earlier life has left running is known.
+  // Whether the controller can be told all: what an earlier life has left running is known, but for
+  // what runs where nobody answers.
   bool can_tell_all(Time now);
+  void has_told_late(const model::RuntimeId& runtime);
 
   std::optional<Time> wake_at() const;
 
@@ -127,6 +129,7 @@ class Agent {
   std::string store_problem_;
   bool was_here_before_;              // and may have left something running
   std::optional<Time> silent_until_;  // for the runtimes to tell that, at the latest
+  std::set<model::RuntimeId> untold_;  // those that had not by then, and have not since
 };
 
 }  // namespace berth::agent

@@ -82,11 +82,14 @@ bool Runtimes::ask_again(const Context& context) {
   return given_up;
 }
 
-bool Runtimes::have_told() const {
+bool Runtimes::have_told() const { return node_known_ && not_told().empty(); }
+
+std::set<model::RuntimeId> Runtimes::not_told() const {
+  std::set<model::RuntimeId> not_told;
   for (const auto& [id, runtime] : known_) {
-    if (!runtime.listed) return false;
+    if (!runtime.listed) not_told.insert(id);
   }
-  return node_known_;
+  return not_told;
 }
 
 bool Runtimes::is_awaited() const {

@@ -38,8 +38,9 @@ class Runtimes {
   enum class Before { CannotHaveRun, MayHaveRun };
   Admission admit(const model::InstanceSpec& spec, Before before) const;
 
-  // Whether each has told what it runs.
+  // Whether each has told what it runs; and those that have not.
   bool have_told() const;
+  std::set<model::RuntimeId> not_told() const;
 
   // Whether some runtime is still expected to tell what it runs.
   bool is_awaited() const;

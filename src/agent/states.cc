@@ -41,8 +41,12 @@ void States::drop_handed(const model::InstanceKey& key, std::vector<Write>& writ
 // --- From this node ------------------------------------------------------------------------------
 
 bool States::save(const Context& context, const StateSaved& saved) {
-  // What an old run has left is not what counts when another state waits to be taken.
-  if (handed_.contains(saved.key)) return false;
+  // What an old run has left is not what counts when another state waits to be taken. A run whose
+  // start was never answered may have taken it.
+  if (const auto* waits = handed(saved.key)) {
+    if (saved.goes_on_from != model::name_of(*waits)) return false;
+    drop_handed(saved.key, context.effects.writes);
+  }
   std::uint64_t& newest = newest_[saved.key];
   if (saved.order < newest) return false;
   newest = saved.order;

@@ -180,6 +180,20 @@ TEST(SavedState, CountsFromTheStartThatTookTheHandedOne) {
   EXPECT_EQ(driver.report().states[0].content, "next");
 }
 
+// It was there all the same, and has counted on.
+TEST(SavedState, OfARunWhoseStartWasNeverAnsweredCountsIfItTookTheHandedOne) {
+  Driver driver = a_driver();
+  driver.tell(hands(1, a_state(7)));
+  driver.wait(1min);
+  ASSERT_EQ(driver.actions<Stop>().size(), 1U);
+  Exited exited = exited_with("next");
+  exited.state->goes_on_from = model::name_of(a_state(7));
+  driver.tell(exited);
+  ASSERT_EQ(driver.report().states.size(), 1U);
+  EXPECT_EQ(driver.report().states[0].content, "next");
+  EXPECT_TRUE(driver.durable().handed.empty());
+}
+
 TEST(LastState, ComesWithTheReportThatTheInstanceIsGone) {
   Driver driver = a_driver_running(a_spec("web"));
   driver.tell(a_full_command(2, {}));

@@ -28,7 +28,11 @@ std::optional<agent::StateSaved> StateKeeper::look(const model::InstanceKey& key
     if (is_unused || (known != seen_.end() && known->second == figures)) return std::nullopt;
     seen_.insert_or_assign(key, figures);
   }
-  agent::StateSaved saved{.key = key, .size = figures.size, .order = order};
+  // Before it is read: what is put there meanwhile is looked at again.
+  agent::StateSaved saved{.key = key,
+                          .size = figures.size,
+                          .order = order,
+                          .goes_on_from = runtime::taken_state(machine_.state_dir, key)};
   auto packed = runtime::pack_tree(directory, kLimits);
   if (!packed) {
     shell::log(shell::LogLevel::Warning, "the state of an instance cannot be read",

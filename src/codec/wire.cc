@@ -450,6 +450,7 @@ v1::Report to_wire(const model::Report& report) {
   for (const auto& state : report.states) *out.add_states() = to_wire(state);
   if (report.receipt) *out.mutable_receipt() = to_wire(*report.receipt);
   if (report.told) *out.mutable_told() = to_wire(*report.told);
+  for (const auto& runtime : report.untold_runtimes) out.add_untold_runtimes(runtime.value());
   out.set_in_doubt(report.in_doubt);
   return out;
 }
@@ -507,6 +508,10 @@ Result<model::Report> from_wire(const v1::Report& report) {
     const auto id = TRY(id_of<model::RuntimeId>(runtime, at));
     if (time < 0) return wrong(at, "is negative");
     out.not_ready_for.emplace(id, Duration(time));
+  }
+  for (const std::string& runtime : report.untold_runtimes()) {
+    const auto id = TRY(id_of<model::RuntimeId>(runtime, Path(top, "untoldRuntimes")));
+    out.untold_runtimes.push_back(id);
   }
   if (report.has_usage()) out.usage = TRY(read(report.usage(), Path(top, "usage")));
   if (report.has_receipt()) out.receipt = TRY(read(report.receipt(), Path(top, "receipt")));

@@ -195,6 +195,7 @@ TEST(Wire, SaysThatAStoreCannotBeWrittenWhereAnOlderControlPlaneDoesNotStumbleOv
   model::Report report;
   report.boot_id = "b";
   report.in_doubt = true;
+  report.untold_runtimes = {model::RuntimeId("crun")};
   report.node.emplace();
   report.node->store_problem = "the disk is full";
   const v1::Report sent = to_wire(report);

@@ -23,4 +23,8 @@ bool runs_the_same(const InstanceSpec& a, const InstanceSpec& b) {
 
 bool runs_the_same(const Item& a, const Item& b) { return what_runs(a) == what_runs(b); }
 
+std::string name_of(const SavedState& state) {
+  return std::to_string(state.generation) + " " + state.digest;
+}
+
 }  // namespace berth::model

@@ -125,6 +125,10 @@ struct SavedState {
   friend bool operator==(const SavedState&, const SavedState&) = default;
 };
 
+// By which a node remembers what an instance went on from. A number alone is not enough: a
+// controller that has lost its store counts from the beginning.
+std::string name_of(const SavedState& state);
+
 // Whether going from one spec to the other needs no restart. Priority, health checks and the like
 // change nothing for what runs.
 bool runs_the_same(const InstanceSpec& a, const InstanceSpec& b);

@@ -88,6 +88,9 @@ struct Report {
   // In a full report. To the core of the controller only what its own control plane has sealed.
   std::optional<Receipt> receipt;
   std::optional<ToldOrders> told;  // in a full report that was asked for it
+  // In a full report: the runtimes that have yet to say what they run. What was last known to be
+  // there may be there still; another full report follows when they have spoken.
+  std::vector<RuntimeId> untold_runtimes;
   // What the agent was told is lost, or older than it should be, and `acted` is a guess: only a
   // full command can set that right.
   bool in_doubt = false;

@@ -27,13 +27,8 @@ fs::path beside(const fs::path& directory, const char* ending) {
   return directory.string() + ending;
 }
 
-// A number alone is not enough: a controller that has lost its store counts from the beginning.
-std::string name_of(const model::SavedState& state) {
-  return fmt::format("{} {}", state.generation, state.digest);
-}
-
-bool was_taken(const fs::path& directory, const model::SavedState& state) {
-  return shim::read_file(AT_FDCWD, beside(directory, ".generation").c_str(), 256) == name_of(state);
+std::string taken_beside(const fs::path& directory) {
+  return shim::read_file(AT_FDCWD, beside(directory, ".generation").c_str(), 256).value_or("");
 }
 
 // What was there goes where the new one was.
@@ -68,10 +63,14 @@ fs::path state_directory(const fs::path& state_dir, const model::InstanceKey& ke
   return state_dir / "state" / file_name_of(key);
 }
 
+std::string taken_state(const fs::path& state_dir, const model::InstanceKey& key) {
+  return taken_beside(state_directory(state_dir, key));
+}
+
 Started<void> take_state(const MachineConfig& config, const model::InstanceSpec& spec,
                          const model::SavedState& state) {
   const fs::path directory = state_directory(config.state_dir, spec.key);
-  if (was_taken(directory, state)) return {};
+  if (taken_beside(directory) == name_of(state)) return {};
   const fs::path fresh = beside(directory, ".new");
   std::error_code error;
   fs::remove_all(fresh, error);

@@ -377,7 +377,12 @@ std::optional<agent::StateSaved> Machine::state_of(const model::InstanceKey& key
   const auto found = counts_.find(key);
   if (found == counts_.end()) return std::nullopt;
   const std::string text = std::to_string(found->second);
-  return agent::StateSaved{.key = key, .size = Bytes(8), .digest = text, .content = text};
+  const auto taken = taken_.find(key);
+  return agent::StateSaved{.key = key,
+                           .size = Bytes(8),
+                           .digest = text,
+                           .content = text,
+                           .goes_on_from = taken == taken_.end() ? "" : taken->second};
 }
 
 bool Machine::counts(const Run& run) const {

@@ -137,12 +137,8 @@ class Machine {
   // The disk, which survives everything: each instance counts in its state.
   std::map<model::InstanceKey, std::uint64_t> counts_;
   std::set<model::ItemKey> images_;
-  // Which state was taken last: its generation alone begins anew when an instance is erased.
-  using StateName = std::pair<std::uint64_t, std::string>;
-  static StateName name_of(const model::SavedState& state) {
-    return {state.generation, state.digest};
-  }
-  std::map<model::InstanceKey, StateName> taken_;
+  // The name of the state that was taken last.
+  std::map<model::InstanceKey, std::string> taken_;
   bool is_counting_ = true;
   std::map<model::RuntimeId, Hang> hangs_;
   std::uint64_t next_hang_ = 0;

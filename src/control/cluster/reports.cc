@@ -251,6 +251,11 @@ class Intake {
     context_.lifetime.data_gone(id_, key);
   }
 
+  // Its agent does not know what runs there: what we knew of may be there still.
+  bool is_untold(const model::RuntimeId& runtime) const {
+    return std::ranges::find(report_.untold_runtimes, runtime) != report_.untold_runtimes.end();
+  }
+
   // Agents list in the order of keys, as we keep them.
   std::vector<model::InstanceKey> not_listed() const {
     std::set<std::reference_wrapper<const model::InstanceKey>, std::less<model::InstanceKey>>
@@ -263,7 +268,7 @@ class Intake {
     for (const auto& [key, status] : node_.reported) {
       if (next != listed.end() && next->get() == key) {
         ++next;
-      } else {
+      } else if (!is_untold(status.runtime)) {
         gone.push_back(key);
       }
     }

@@ -50,6 +50,23 @@ TEST_F(Reports, AnAgentInDoubtGetsAFullCommandThoughItHasActedOnTheLast) {
   EXPECT_GT(commands[0].number, report.acted);
 }
 
+// Its agent has restarted, and a runtime does not answer it.
+TEST_F(Reports, WhatAnAgentCannotKnowOfIsNotGone) {
+  driver.erase("Deployment", "d");
+  ASSERT_EQ(driver.commands_to("n1").at(0).stop, std::vector{kWeb});
+  agent().acted = driver.commands_to("n1").at(0).number;
+  driver.connect_silently("n1");
+  model::Report report = agent().full();
+  report.untold_runtimes = {report.instances.at(0).runtime};
+  report.instances.clear();
+  driver.report("n1", report);
+  EXPECT_TRUE(driver.controller().nodes().at(model::NodeId("n1")).stopping.contains(kWeb));
+  ++report.revision;
+  report.untold_runtimes.clear();
+  driver.report("n1", report);
+  EXPECT_FALSE(driver.controller().nodes().at(model::NodeId("n1")).stopping.contains(kWeb));
+}
+
 TEST_F(Reports, AnEqualRevisionIsADuplicate) {
   model::Report report = failure();
   report.revision -= 1;

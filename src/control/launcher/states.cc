@@ -44,11 +44,22 @@ bool is_on_trial_on(const Context& context, const model::NodeId& id,
   return record.place && record.place->node == id && can_go_back(context, record);
 }
 
+// It is not there only to be prepared.
+bool may_have_begun(const Context& context, const model::NodeId& id,
+                    const model::InstanceKey& key) {
+  const ObservedNode* node = context.find_node(id);
+  if (node == nullptr || !may_run_on(context, id, key)) return false;
+  const auto told = node->told.find(key);
+  return told == node->told.end() || !told->second.what.prepare_only;
+}
+
 // Goes on before anybody heard that it had come: it has begun from what is kept of a node before.
-bool leaves_as_the_last(const ObservedNode& node, const model::NodeId& id,
+bool leaves_as_the_last(const Context& context, const ObservedNode& node, const model::NodeId& id,
                         const model::InstanceRecord& record, const model::StateRecord& kept) {
   if (!record.leaving || record.leaving->place.node != id || !record.place) return false;
-  if (kept.node == record.place->node) return false;
+  if (kept.node == record.place->node && may_have_begun(context, kept.node, record.key)) {
+    return false;
+  }
   const auto revoked = node.revoked.find(record.key);
   if (revoked != node.revoked.end()) return !revoked->second.prepare_only;
   const auto told = node.told.find(record.key);
@@ -60,7 +71,7 @@ bool counts(const Context& context, const model::NodeId& id, const model::Instan
   if (node.info.partitions.unit_wide) return false;  // it is where it is, for all nodes
   const auto* kept = context.state.find<model::StateRecord>(record.key);
   if (kept == nullptr) return may_begin(context, id, record);
-  if (kept->node == id || leaves_as_the_last(node, id, record, *kept)) return true;
+  if (kept->node == id || leaves_as_the_last(context, node, id, record, *kept)) return true;
   return record.place && record.place->node == id && is_reported_up(node, record.key);
 }
 

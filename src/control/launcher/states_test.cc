@@ -409,6 +409,23 @@ TEST_F(HandedOver, ASecondMoveTakesAlongWhatTheSecondPlaceHasWritten) {
   EXPECT_EQ(handed("n3"), "two");
 }
 
+// n2 has refused to start it, so it goes back; the word of that has not reached n2 when it starts
+// it after all.
+TEST_F(HandedOver, WhatIsWrittenOnTheWayBackGoesBackToo) {
+  save("n1", "one");
+  driver.agent("n2").starts_slowly = true;
+  label("n2");
+  ASSERT_FALSE(driver.runs("n1", kWeb));
+  driver.agent("n2").stops_slowly = true;
+  driver.agent("n1").prepares_slowly = true;
+  label("n1");
+  ASSERT_EQ(driver.place_of(kWeb), "n1/crun");
+  stop_at("n2", "two");
+  EXPECT_EQ(kept(), "two");
+  driver.set("n1", kWeb, InstanceState::Activating);
+  EXPECT_EQ(handed("n1"), "two");
+}
+
 TEST_F(HandedOver, AnAgentThatKnowsNothingOfPreparingIsNotWaitedFor) {
   save("n1", "one");
   driver.agent("n2").knows_preparing = false;

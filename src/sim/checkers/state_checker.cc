@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <iterator>
 #include <map>
 #include <tuple>
 #include <utility>
@@ -57,6 +58,8 @@ class StateChecker : public Checker {
   // Its agent has died all the same, and did not learn of what ended meanwhile.
   void agent_store_lost(const model::NodeId& node, const agent::Restored&) override {
     loaded_at_[node] = world_.now();
+    forget_former(node, owed_);
+    forget_former(node, handed_over_);
   }
 
   // What is handed over stands in the record that the command was decided by, which may have gone
@@ -95,6 +98,20 @@ class StateChecker : public Checker {
   };
   using Order = std::tuple<model::NodeId, model::InstanceKey, model::CommandNumber>;
   using Counts = std::map<Order, std::uint64_t>;
+
+  // An older store may make its agent carry out again what it was told once. What that owed is owed
+  // no longer: it was told otherwise since, and another state is there.
+  static void forget_former(const model::NodeId& node, Counts& counts) {
+    for (auto at = counts.begin(); at != counts.end();) {
+      const auto next = std::next(at);
+      const auto& [of, key, number] = at->first;
+      const bool is_former = of == node && next != counts.end() &&
+                             std::get<model::NodeId>(next->first) == of &&
+                             std::get<model::InstanceKey>(next->first) == key;
+      if (is_former) counts.erase(at);
+      at = next;
+    }
+  }
 
   void check(const agent::Start& start, const Order& order, const Counts& counts,
              std::string_view what) {
