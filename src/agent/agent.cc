@@ -427,7 +427,9 @@ void Agent::advance(const Context& context, const model::InstanceKey& key) {
     wanted_.promote(key, context.effects.writes);
   }
   const auto unwanted = doubt_.is_there() ? Instance::Unwanted::Kept : Instance::Unwanted::Stopped;
-  found->second.advance(context, wanted_.find(key), unwanted);
+  const auto from = states_.handed(key) == nullptr ? Instance::GoesOnFrom::WhatIsThere
+                                                   : Instance::GoesOnFrom::HandedState;
+  found->second.advance(context, wanted_.find(key), unwanted, from);
   watch_leftover(key, found->second.is_leftover());
   watch_shared(key, found->second);
 }

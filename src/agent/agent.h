@@ -127,8 +127,8 @@ class Agent {
   SharedUse shared_;
   ImageCare images_;
   std::string store_problem_;
-  bool was_here_before_;              // and may have left something running
-  std::optional<Time> silent_until_;  // for the runtimes to tell that, at the latest
+  bool was_here_before_;               // and may have left something running
+  std::optional<Time> silent_until_;   // for the runtimes to tell that, at the latest
   std::set<model::RuntimeId> untold_;  // those that had not by then, and have not since
 };
 

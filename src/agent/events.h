@@ -111,7 +111,7 @@ struct StateSaved {
   Bytes size;  // of the files
   std::string digest;
   std::string content;
-  std::uint64_t order = 0;  // of two that overtake each other the greater counts
+  std::uint64_t order = 0;     // of two that overtake each other the greater counts
   std::string goes_on_from{};  // the name of the state that was last put there
 };
 // The instance ended, by itself or because it was stopped.

@@ -190,11 +190,11 @@ void Instance::end(const Context& context, const RunId& id, Ending ending) {
 
 // --- Decisions ---------------------------------------------------------------------------------
 
-void Instance::advance(const Context& context, const model::WantedRecord* wanted,
-                       Unwanted unwanted) {
+void Instance::advance(const Context& context, const model::WantedRecord* wanted, Unwanted unwanted,
+                       GoesOnFrom from) {
   if (wanted != nullptr) {
     if (wanted->generation != generation_) begin(*wanted);
-    adopt(context, *wanted);
+    adopt(context, *wanted, from);
   }
   if (unwanted == Unwanted::Stopped) stop_unwanted(context, wanted);
   advance_preparing(context, wanted);
@@ -217,11 +217,12 @@ void Instance::begin(const model::WantedRecord& wanted) {
   exit_code_ = wanted.exit_code;
 }
 
-void Instance::adopt(const Context& context, const model::WantedRecord& wanted) {
+void Instance::adopt(const Context& context, const model::WantedRecord& wanted, GoesOnFrom from) {
   for (auto at = runs_.rbegin(); at != runs_.rend(); ++at) {  // of several, the newest
     Run& run = at->second;
     if (wanted.finished || run.phase == Run::Phase::Stopping || !run.is_found()) continue;
     if (current(wanted) != nullptr || !is_the_wanted(run, wanted)) continue;
+    if (from == GoesOnFrom::HandedState && run.id.generation < wanted.generation) continue;
     run.serves = wanted.generation;
     run.holds = taken_by(wanted.spec.item);
     run.started_with.reset();

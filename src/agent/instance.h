@@ -49,8 +49,12 @@ class Instance {
 
   // Adopts found runs, stops those that are not wanted, and does what is overdue: repeats stops,
   // gives up starts, checks health, pauses and resumes.
+  // A state that was handed waits for a new run: an older one has not gone on from it, however
+  // alike it is.
   enum class Unwanted { Stopped, Kept };
-  void advance(const Context& context, const model::WantedRecord* wanted, Unwanted unwanted);
+  enum class GoesOnFrom { WhatIsThere, HandedState };
+  void advance(const Context& context, const model::WantedRecord* wanted, Unwanted unwanted,
+               GoesOnFrom from);
 
   // The end of the run that was wanted, if there was one since the last call.
   std::optional<Ending> take_ending();
@@ -88,7 +92,7 @@ class Instance {
   using Runs = std::map<RunId, Run>;
 
   Run* find(const RunId& run);
-  void adopt(const Context& context, const model::WantedRecord& wanted);
+  void adopt(const Context& context, const model::WantedRecord& wanted, GoesOnFrom from);
   bool must_prepare(const model::WantedRecord& wanted) const;
   void advance_preparing(const Context& context, const model::WantedRecord* wanted);
   void note_preparing(const Context& context, const Preparation& preparation) const;

@@ -72,6 +72,22 @@ TEST(HandedState, SurvivesARestartOfTheAgent) {
   EXPECT_EQ(driver.actions<Start>()[0].state, a_state(7));
 }
 
+// It was told to stop it, then to go on from what another node has written, and died before either.
+TEST(HandedState, IsNotTakenByAnOlderRunHoweverAlike) {
+  Restored restored;
+  restored.wanted[kStateKey] = {.spec = a_spec("web"), .generation = number(3)};
+  restored.acted = number(3);
+  restored.handed[kStateKey] = a_state(7);
+  Driver driver(a_config(), restored);
+  FoundRun found = a_found("web", kStateRun);
+  found.spec = a_spec("web");
+  driver.tell(Connected{1}, a_node(), a_list("crun", {found}));
+  ASSERT_EQ(driver.actions<Stop>().size(), 1U);
+  driver.tell(Exited{kStateKey, kStateRun, 0});
+  ASSERT_EQ(driver.actions<Start>().size(), 1U);
+  EXPECT_EQ(driver.actions<Start>()[0].state, a_state(7));
+}
+
 TEST(HandedState, IsNotForAnInstanceThatIsHereAlready) {
   Driver driver = a_driver_running(a_spec("web"));
   driver.tell(hands(2, a_state(7)));

@@ -30,8 +30,8 @@ class CapacityChecker : public Checker {
   }
 
   // A start waits until what leaves the node has made room, so what is commanded always fits: into
-  // the capacities that are known when it is decided, not into those of when it is sent. What one of
-  // two machines was told that are both one node the other has never heard.
+  // the capacities that are known when it is decided, not into those of when it is sent. What one
+  // of two machines was told that are both one node the other has never heard.
   void commanding(const control::Outgoing& outgoing) override {
     if (world_.was_cloned(outgoing.node)) return;
     note(outgoing.command, commanded_[outgoing.node]);
