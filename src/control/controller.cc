@@ -4,12 +4,10 @@
 
 #include "control/hold/hold.h"
 #include "control/id_pool.h"
-#include "control/launcher/handover.h"
-#include "control/launcher/rebalancing.h"
+#include "control/launcher/adoption.h"
 #include "control/launcher/snapshot.h"
-#include "control/launcher/status.h"
-#include "control/passes.h"
 #include "control/record_events.h"
+#include "control/rollout/handover.h"
 
 namespace berth::control {
 
@@ -28,21 +26,20 @@ void Controller::start() {
   context_.network.restore(context_);
   context_.lifetime.restore(context_);
   for (const auto& [key, record] : context_.state.durable().instances) {
-    context_.dirty.statuses.insert(key);
+    context_.changes.instances.insert(key);
     if (record.phase == model::Phase::Placed) {
-      await_confirmation(context_, key, context_.config.confirm_timeout);
+      context_.statuses.await_confirmation(context_, key, context_.config.confirm_timeout);
     }
   }
   for (const auto& [key, decision] : context_.state.durable().decisions) {
     if (context_.state.find<model::InstanceRecord>(key) != nullptr) continue;
-    context_.instances[key].refusal = no_free_ids();
-    context_.dirty.statuses.insert(key);
+    context_.statuses.refuse(context_, key, no_free_ids());
   }
 }
 
 // A document changed under the same version: whoever runs it must be told.
 void Controller::mark_edited_items() {
-  for (const model::ItemKey& item : context_.dirty.edited_items) {
+  for (const model::ItemKey& item : context_.changes.edited_items) {
     const auto& instances = context_.state.durable().instances;
     auto it = instances.lower_bound({item.item, model::SubjectId{}, 0});
     for (; it != instances.end() && it->first.item == item.item; ++it) context_.mark(it->second);
@@ -50,7 +47,7 @@ void Controller::mark_edited_items() {
 }
 
 void Controller::mark_everything() {
-  context_.dirty.plan = true;
+  context_.launcher.plan_anew();
   for (const auto& [id, node] : context_.nodes) {
     context_.reachability.look_at(id);
     context_.network.look_at(id);
@@ -86,28 +83,39 @@ void Controller::write_down_times() {
   context_.lifetime.write_down_due(context_);
 }
 
+// Whose turn it is to be updated, then the plan that does so, until both are done.
+void Controller::plan() {
+  if (!context_.reachability.settled()) return;
+  do {
+    context_.rollouts.take_turns(context_);
+    context_.launcher.decide(context_);
+  } while (context_.rollouts.must_look_again());
+}
+
+// The order of a step. What comes later sees what was decided before it; each may be repeated
+// without harm.
 void Controller::decide() {
   mark_edited_items();
-  if (context_.config.walk == Walk::Everything || context_.dirty.everything) mark_everything();
+  if (context_.config.walk == Walk::Everything || context_.changes.everything) mark_everything();
   context_.reachability.decide(context_);
   context_.readiness.decide(context_);
   context_.lifetime.decide(context_);
-  adoption_pass(context_);
+  adopt_components(context_);
   context_.drains.decide(context_);
   context_.loads.decide(context_, context_.nodes);
-  rebalance_pass(context_);
-  moves_pass(context_);
-  rollout_pass(context_);
-  handover_pass(context_);
+  context_.rebalances.decide(context_);
+  context_.moves.decide(context_);
+  plan();
+  hand_over(context_);
   context_.network.decide(context_);
   write_down_times();
-  commands_pass(context_);
+  context_.orders.decide(context_);  // the durable part of the step ends here
   context_.drains.find_done(context_);
   context_.alerts.decide(context_);
-  status_pass(context_);
+  context_.statuses.decide(context_);
   context_.calls.decide(context_);
   context_.runs.decide(context_);
-  if (context_.state.durable().rollouts.empty()) context_.former_items.clear();
+  context_.documents.decide(context_);
 }
 
 // What nodes say is recorded and shown. Nothing is placed, stopped, moved or forgotten.
@@ -115,8 +123,9 @@ void Controller::look_on() {
   context_.reachability.decide(context_);
   context_.readiness.decide(context_);
   control::look_on(context_);
+  context_.orders.look_on();
   context_.alerts.decide(context_);
-  status_pass(context_);
+  context_.statuses.decide(context_);
 }
 
 Effects Controller::step(Time now, std::span<const Event> batch) {
@@ -126,9 +135,7 @@ Effects Controller::step(Time now, std::span<const Event> batch) {
   if (!context_.reachability.has_started()) start();
   for (const Event& event : batch) take(event);
   is_held(context_) ? look_on() : decide();
-  const bool plan_later = context_.dirty.plan;  // not settled yet, or held
-  context_.dirty = Dirty{};
-  context_.dirty.plan = plan_later;
+  context_.changes = Changes{};
   context_.effects.wake_at = next_wake();
   return std::move(context_.effects);
 }
@@ -142,27 +149,14 @@ std::vector<Write> Controller::last_writes(Time now) {
   return context_.state.seal();
 }
 
+// While held only what is observed changes.
 Time Controller::next_look() const {
   return std::min(
       {context_.reachability.next_change(), context_.readiness.next(), context_.alerts.next()});
 }
 
-Time Controller::next_decision() const {
-  Time next = std::min({context_.reachability.next(context_.config), context_.readiness.next(),
-                        context_.drains.next(), context_.loads.next(), context_.alerts.next(),
-                        context_.runs.next(), next_rebalance(context_),
-                        context_.move_alarms.next().value_or(kNever),
-                        context_.avoided_alarms.next().value_or(kNever)});
-  if (context_.reachability.settled()) next = std::min(next, context_.lifetime.next(context_));
-  if (!context_.instance_alarms.empty()) {
-    next = std::min(next, context_.instance_alarms.begin()->first);
-  }
-  for (const auto& [key, rollout] : context_.rollouts) next = std::min(next, rollout.wake);
-  return next;
-}
-
 std::optional<Time> Controller::next_wake() const {
-  const Time next = is_held(context_) ? next_look() : next_decision();
+  const Time next = is_held(context_) ? next_look() : context_.next();
   return next == kNever ? std::nullopt : std::optional(next);
 }
 
@@ -177,16 +171,6 @@ std::vector<std::string> Controller::names_of(const model::InstanceKey& key) con
 }
 
 placement::Snapshot Controller::snapshot() const { return snapshot_of(context_); }
-
-std::map<model::InstanceKey, model::InstanceStatus> Controller::statuses() const {
-  std::map<model::InstanceKey, model::InstanceStatus> statuses;
-  const auto add = [&](const auto& entry) {
-    if (auto status = status_of(context_, entry.first)) statuses.emplace(entry.first, *status);
-  };
-  std::ranges::for_each(durable().instances, add);
-  std::ranges::for_each(context_.instances, add);  // those that could not even get ids
-  return statuses;
-}
 
 Duration Controller::time_left(const model::InstanceKey& key) const {
   const auto* record = context_.state.find<model::InstanceRecord>(key);

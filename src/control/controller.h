@@ -37,13 +37,13 @@ class Controller {
     return context_.alerts.all();
   }
   // Whether moves of a rebalance are on their way, or one that was called for waits for its turn.
-  bool is_rebalancing() const {
-    return context_.rebalancing.run || !context_.rebalancing.queue.empty();
-  }
+  bool is_rebalancing() const { return context_.rebalances.is_under_way(); }
   const std::set<ListenerId>& listeners() const { return context_.calls.listeners(); }
 
   // The status of every instance that is asked for, ordered by key.
-  std::map<model::InstanceKey, model::InstanceStatus> statuses() const;
+  std::map<model::InstanceKey, model::InstanceStatus> statuses() const {
+    return context_.statuses.all(context_);
+  }
 
   // Under which the instance is found by others; none if it is on no network.
   std::vector<std::string> names_of(const model::InstanceKey& key) const;
@@ -69,13 +69,12 @@ class Controller {
   void start();
   void take(const Event& event);
   void decide();
+  void plan();
   void look_on();
   void write_down_times();
   void mark_edited_items();
   void mark_everything();
-  // When something may have to be looked at, while held; and when it may have to be decided, else.
   Time next_look() const;
-  Time next_decision() const;
   std::optional<Time> next_wake() const;
 
   Context context_;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <algorithm>
+#include <set>
 #include <string>
 #include <utility>
 
@@ -10,6 +11,21 @@
 #include "control/state.h"
 
 namespace berth::control {
+
+// What has happened in a step that several rooms care about. Each has one meaning; it is said by
+// those that know, read by those that list it below, and over with the step.
+struct Changes {
+  // Something about these is not as it was, or may not be: their statuses, moves, rollouts, runs
+  // and addresses are looked at.
+  std::set<model::InstanceKey> instances;
+  // What the node has of the instance, or shall have, may be something else: read by orders,
+  // networks and adoption.
+  std::set<std::pair<model::NodeId, model::InstanceKey>> on_nodes;
+  // Their documents changed, under the same version: read by the launcher, and marks what runs
+  // them.
+  std::set<model::ItemKey> edited_items;
+  bool everything = false;  // a hold has ended: all of the above, of everything
+};
 
 // What one step lends to every room. A room is a class that owns what it observes, and nobody else
 // changes that; what others may tell it or ask it is its public part.
@@ -21,6 +37,7 @@ struct Step {
   State state;  // durable: every change is also a write
   Time now;
   Effects effects;
+  Changes changes;
 
   void note(NoteKind kind, std::string about, std::string text) {
     effects.notes.push_back({kind, std::move(about), std::move(text)});

@@ -2,17 +2,15 @@
 
 #include <utility>
 
+#include "control/calls/consequences.h"
 #include "control/context.h"
-#include "control/launcher/consequences.h"
 
 namespace berth::control {
 namespace {
 
 std::map<model::InstanceKey, model::Problem> all_refused(const Context& context) {
   std::map<model::InstanceKey, model::Problem> refused = context.network.problems();
-  for (const auto& [key, observed] : context.instances) {
-    if (observed.refusal) refused.insert_or_assign(key, *observed.refusal);
-  }
+  for (auto& [key, problem] : context.statuses.refusals()) refused.insert_or_assign(key, problem);
   return refused;
 }
 

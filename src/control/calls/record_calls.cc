@@ -3,11 +3,10 @@
 
 #include <algorithm>
 
-#include "control/launcher/moves.h"
-#include "control/launcher/overrides.h"
-#include "control/launcher/rollouts.h"
-#include "control/launcher/wanted.h"
+#include "control/documents/overrides.h"
 #include "control/record_events.h"
+#include "control/rollout/moves.h"
+#include "control/rollout/rollouts.h"
 
 namespace berth::control {
 namespace {
@@ -88,16 +87,16 @@ void retry_rollouts_to(Context& context, const model::ItemKey& item) {
   }
   for (const RequestKey& key : keys) {
     context.calls.ask_for(key);
-    try_again(context, key);
+    context.rollouts.try_again(context, key);
   }
 }
 
 // What runs by the document is started anew, one after the other.
 void restart_edited(Context& context, const model::ItemKey& item) {
   for (const RequestKey& key : requests_running(context.state.durable(), item)) {
-    begin_restarts(context, key, item.version);
+    context.rollouts.restart(context, key, item.version);
     context.calls.ask_for(key);
-    context.dirty.plan = true;
+    context.launcher.plan_anew();
   }
 }
 
@@ -107,13 +106,7 @@ void put_document(Context& context, const model::Document& document) {
     const auto known = items.find(model::key_of(*item));
     if (known != items.end() && known->second == *item) return;
     const bool restarts = known != items.end() && !model::runs_the_same(known->second, *item);
-    std::uint64_t& edition = context.item_editions[model::key_of(*item)];
-    if (known != items.end()) {
-      context.former_items.emplace(std::pair{model::key_of(*item), edition}, known->second);
-    }
-    context.state.put(*item);
-    ++edition;
-    context.dirty.edited_items.insert(model::key_of(*item));
+    context.documents.put(context, *item);
     retry_rollouts_to(context, model::key_of(*item));
     if (restarts) restart_edited(context, model::key_of(*item));
   } else if (const auto* deployment = std::get_if<model::Deployment>(&document)) {
@@ -153,9 +146,9 @@ void ask_for_versions(Context& context, const ApplyCall& call) {
     for (const model::RunRequest& run : deployment->run) {
       const RequestKey key{run.item, run.subject};
       context.calls.ask_for(key);
-      if (call.allow_partial) context.partial_rollouts.insert(key);
-      try_again(context, key);
-      avoid_nothing(context, key);
+      if (call.allow_partial) context.rollouts.allow_partial(key);
+      context.rollouts.try_again(context, key);
+      if (context.moves.avoid_nothing(key)) context.launcher.plan_anew();
     }
   }
 }
@@ -171,8 +164,8 @@ bool any_of_item(const Table& table, const model::ItemId& item, Condition condit
 }
 
 bool runs_on(const ObservedNode& node, const model::ItemKey& key) {
-  return any_of_item(node.told, key.item,
-                     [&](const Order& order) { return order.what.version == key.version; }) ||
+  return any_of_item(node.orders->run, key.item,
+                     [&](const GivenOrder& order) { return order.what.version == key.version; }) ||
          any_of_item(node.reported, key.item,
                      [&](const auto& status) { return status.version == key.version; });
 }
@@ -267,8 +260,7 @@ Result<void> delete_document(Context& context, const DeleteCall& call) {
 }
 
 void accept(Context& context, CallId call) {
-  context.dirty.plan = true;
-  ++context.cluster_changes;
+  context.launcher.cluster_changed();
   context.calls.plan(call);
 }
 
@@ -310,8 +302,7 @@ void forget_data_on(Context& context, const model::NodeId& node) {
 
 void put_node(Context& context, const model::NodeRecord& record) {
   context.state.put(record);
-  context.dirty.plan = true;
-  ++context.cluster_changes;
+  context.launcher.cluster_changed();
 }
 
 // It keeps what it has, and cannot be told anything else about that.
@@ -320,8 +311,10 @@ bool is_out_of_reach(const Context& context, const model::InstanceRecord& record
   if (!record.place || !behind || behind->reason != "NotRestarted") return false;
   const ObservedNode* node = context.find_node(record.place->node);
   if (node == nullptr) return true;
-  const auto told = node->told.find(record.key);
-  return told == node->told.end() || find_former(context, record.key, told->second.what) == nullptr;
+  const auto told = node->orders->run.find(record.key);
+  return told == node->orders->run.end() ||
+         context.documents.find_former({record.key.item, told->second.what.version},
+                                       told->second.what.item_edition) == nullptr;
 }
 
 Result<model::InstanceRecord> find_pausable(const Context& context, const model::InstanceKey& key) {
@@ -403,15 +396,7 @@ void record(Context& context, const PauseCall& call) {
 }
 
 void record(Context& context, const RebalanceCall& call) {
-  auto& queue = context.rebalancing.queue;
-  if (queue.size() >= context.config.rebalances_max) {
-    return Calls::refuse(
-        context, call.call,
-        Error{
-            Code::Exhausted,
-            fmt::format("{} rebalances wait already; try again when they are done", queue.size())});
-  }
-  queue.push_back(call);
+  context.rebalances.record(context, call);
 }
 
 void record(Context& context, const ForgetNodeCall& call) {
@@ -426,15 +411,14 @@ void record(Context& context, const ForgetNodeCall& call) {
   }
   const std::set<model::InstanceKey> there = context.state.instances_on(call.node);
   for (const model::InstanceKey& key : there) {
-    context.dirty.statuses.insert(key);
+    context.changes.instances.insert(key);
     let_go(context, *context.state.find<model::InstanceRecord>(key), call.node);
   }
   context.mark_all_on(call.node);  // pending calls may wait for what it was told
   forget_data_on(context, call.node);
   context.forget(call.node);
-  ++context.cluster_changes;
   context.state.erase<model::NodeRecord>(call.node);
-  context.dirty.plan = true;
+  context.launcher.cluster_changed();
   context.note(NoteKind::NodeForgotten, call.node, "");
   context.calls.answer_when_sealed({.call = call.call});
 }

@@ -2,10 +2,8 @@
 
 #include "base/check.h"
 #include "control/context.h"
-#include "control/launcher/handover.h"
-#include "control/launcher/rebalancing.h"
-#include "control/launcher/rollouts.h"
-#include "control/launcher/status.h"
+#include "control/rollout/handover.h"
+#include "control/rollout/rollouts.h"
 
 namespace berth::control {
 namespace {
@@ -24,14 +22,14 @@ bool has_gone_from(const Context& context, const model::NodeId& id, const model:
 // Up and proven to be well, or failed. What is on a node that is away is not waited for; but a node
 // of which we do not know yet whether it is away will soon be one or the other.
 bool has_come_up(const Context& context, const model::InstanceRecord& record) {
-  const model::InstanceStatus* published = published_status(context, record.key);
+  const model::InstanceStatus* published = context.statuses.published(record.key);
   CHECK(published != nullptr, "what is placed has a status, and statuses come before calls");
   const model::InstanceStatus& status = *published;
   if (status.away || status.proven || context.network.has_problem(record.key)) return true;
   const ObservedNode* node = context.find_node(record.place->node);
   if (node->info.state == model::NodeState::Error) return true;
-  const auto order = node->told.find(record.key);
-  if (order == node->told.end() || node->acted < order->second.number) return false;
+  const auto order = node->orders->run.find(record.key);
+  if (order == node->orders->run.end() || node->acted < order->second.number) return false;
   if (record.leaving && record.leaving->hand_over) return false;  // it may still go back
   return status.state == model::InstanceState::Failed;
 }
@@ -94,7 +92,7 @@ Finished Runs::finish(const Context& context, const Run& run) {
     }
   }
   for (const auto& [key, awaited] : run.awaited) {
-    const auto* status = published_status(context, key);
+    const auto* status = context.statuses.published(key);
     if (status != nullptr) finished.statuses.push_back(*status);
   }
   return finished;
@@ -120,12 +118,12 @@ RunNumber Runs::begin(Context& context, RunFor wanted, const Changed& changed) {
   }
   if (!run.rollouts.empty()) with_rollouts_.insert(number);
   auto waiting = waiting_for_.begin();
-  auto status = context.dirty.statuses.begin();
+  auto status = context.changes.instances.begin();
   for (const auto& [key, nodes] : changed) {  // each goes beside the one before
     run.awaited.emplace_hint(run.awaited.end(), key)->second.nodes_before = nodes;
     waiting = waiting_for_.emplace_hint(waiting, key);
     waiting->second.insert(number);
-    status = context.dirty.statuses.insert(status, key);
+    status = context.changes.instances.insert(status, key);
     ++waiting;
     ++status;
   }
@@ -155,7 +153,7 @@ void Runs::wait_for_instances(Context& context, RunNumber number, const RequestK
     if (!record->place) continue;
     if (run.awaited.try_emplace(record->key).second) ++run.open;
     waiting_for_[record->key].insert(number);
-    context.dirty.statuses.insert(record->key);
+    context.changes.instances.insert(record->key);
   }
 }
 
@@ -164,7 +162,7 @@ void Runs::look_at_rollouts(Context& context, Numbers& finished) {
   for (const RunNumber number : with_rollouts_) {
     Run& run = runs_.at(number);
     std::erase_if(run.rollouts, [&](const RequestKey& key) {
-      if (!is_at_rest(context, key)) return false;
+      if (!context.rollouts.is_idle(context, key)) return false;
       wait_for_instances(context, number, key);
       return true;
     });
@@ -201,7 +199,7 @@ void Runs::end(Context& context, RunNumber number) {
     waiting->second.erase(number);
     if (waiting->second.empty()) waiting_for_.erase(waiting);
   }
-  if (context.rebalancing.run == number) rebalance_ended(context, run.awaited.size());
+  if (context.rebalances.is_run(number)) context.rebalances.ended(context, run.awaited.size());
   with_rollouts_.erase(number);
   runs_.erase(number);
 }
@@ -210,7 +208,7 @@ void Runs::decide(Context& context) {
   Numbers finished;
   look_at_rollouts(context, finished);
   add_empty(finished);
-  for (const model::InstanceKey& key : context.dirty.statuses) look_at(context, key, finished);
+  for (const model::InstanceKey& key : context.changes.instances) look_at(context, key, finished);
   add_overdue(context.now, finished);
   for (const auto& [number, run] : runs_) {
     if (run.superseded) finished.insert(number);

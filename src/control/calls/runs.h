@@ -5,15 +5,12 @@
 #include <set>
 #include <string>
 
-#include "base/indexed_map.h"
+#include "control/plan_changes.h"
 #include "control/step.h"
 
 namespace berth::control {
 
 struct Context;
-
-// What a plan changed: each instance with the nodes that it was on before.
-using Changed = IndexedMap<model::InstanceKey, std::set<model::NodeId>>;
 
 using RunNumber = std::uint64_t;
 

@@ -5,7 +5,7 @@
 
 #include "control/cluster/threshold.h"
 #include "control/context.h"
-#include "control/launcher/handover.h"
+#include "control/rollout/handover.h"
 
 namespace berth::control {
 namespace {
@@ -20,7 +20,7 @@ bool has_alerts(const model::Item& item) { return item.alerts.cpu || item.alerts
 
 void tell(Context& context, const model::InstanceKey& key, NoteKind kind, std::string text) {
   context.note(kind, key, std::move(text));
-  context.dirty.statuses.insert(key);
+  context.changes.instances.insert(key);
 }
 
 // Nobody compares it any more: it has ended, or its item has another rule.
@@ -126,7 +126,7 @@ void Alerts::compare(Context& context, const model::InstanceKey& key) {
 
 void Alerts::decide(Context& context) {
   for (model::InstanceKey& key : alarms_.take_due(context.now)) marked_.insert(std::move(key));
-  for (const model::InstanceKey& key : context.dirty.statuses) {
+  for (const model::InstanceKey& key : context.changes.instances) {
     if (is_watched(context, key)) marked_.insert(key);
   }
   for (const model::InstanceKey& key : std::exchange(marked_, {})) compare(context, key);

@@ -48,7 +48,7 @@ void enforce(Context& context, const model::NodeId& id) {
   model::NodeRecord record = context.state.durable().nodes.at(id);
   record.drain->overdue = true;
   context.state.put(record);
-  context.dirty.plan = true;
+  context.launcher.plan_anew();
   context.note(NoteKind::NodeDraining, id, "the deadline has passed: what is left is stopped");
 }
 

@@ -16,13 +16,6 @@ std::string_view to_string(Liveness liveness) {
   CHECK(false, "unknown liveness");
 }
 
-bool is_present(const Nodes& nodes, const model::NodeId& id, const model::InstanceKey& key) {
-  const auto found = nodes.find(id);
-  if (found == nodes.end()) return false;
-  const ObservedNode& node = found->second;
-  return node.told.contains(key) || node.reported.contains(key) || node.stopping.contains(key);
-}
-
 model::Usage system_usage_of(const ObservedNode& node) {
   if (!node.usage) return {};
   const model::Usage rest = *node.usage - node.instance_usage;

@@ -85,8 +85,7 @@ void Reachability::update(Context& context, const model::NodeId& id, ObservedNod
   context.mark_all_on(id);
   context.loads.look_at(id);
   context.readiness.look_at(id);
-  context.dirty.plan = true;
-  ++context.cluster_changes;
+  context.launcher.cluster_changed();
 }
 
 void Reachability::settle(Context& context) {
@@ -94,7 +93,7 @@ void Reachability::settle(Context& context) {
   const bool waited = context.now - *started_at_ >= context.config.settle_time;
   if (!waited && !all_heard()) return;
   settled_ = true;
-  context.dirty.plan = true;
+  context.launcher.plan_anew();
   for (const auto& [id, node] : context.nodes) context.mark_all_on(id);
   context.note(NoteKind::Settled, std::string(),
                waited ? "some agents are silent" : "all agents have reported");
@@ -108,8 +107,9 @@ void Reachability::decide(Context& context) {
   settle(context);
 }
 
-Time Reachability::next(const Config& config) const {
-  return settled_ ? next_change() : std::min(next_change(), *started_at_ + config.settle_time);
+Time Reachability::next(const Step& step) const {
+  if (settled_) return next_change();
+  return std::min(next_change(), *started_at_ + step.config.settle_time);
 }
 
 }  // namespace berth::control

@@ -26,7 +26,7 @@ class Reachability {
   void decide(Context& context);
   // Of the clocks alone: settling is not waited for while the controller is held.
   Time next_change() const { return alarms_.next().value_or(kNever); }
-  Time next(const Config& config) const;
+  Time next(const Step& step) const;
   void forget(const model::NodeId& node);
 
   bool has_started() const { return started_at_.has_value(); }

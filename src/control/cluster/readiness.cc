@@ -35,7 +35,7 @@ void mark_statuses_on(Context& context, const model::Place& place) {
   for (const model::InstanceKey& key : context.state.instances_on(place.node)) {
     const auto* record = context.state.find<model::InstanceRecord>(key);
     const bool serves_there = record->leaving && record->leaving->place == place;
-    if (record->place == place || serves_there) context.dirty.statuses.insert(key);
+    if (record->place == place || serves_there) context.changes.instances.insert(key);
   }
 }
 
@@ -78,7 +78,7 @@ class ReadinessOf {
         if (!known.evicting) take_earlier(next_, at);
       }
     }
-    if (known.evicting != was_evicting) context_.dirty.plan = true;
+    if (known.evicting != was_evicting) context_.launcher.plan_anew();
   }
 
   Context& context_;
@@ -241,8 +241,7 @@ std::optional<Time> update_readiness(Context& context, const model::NodeId& id,
   update_conditions(context, id, node);
   keep(context, record, node);
   if (node.readiness.is_ready() != was_ready) {
-    context.dirty.plan = true;
-    ++context.cluster_changes;
+    context.launcher.cluster_changed();
   }
   return next;
 }

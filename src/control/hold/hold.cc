@@ -58,8 +58,8 @@ Result<void> release(Context& context, const ReleaseCall& call) {
   if (call.how == Release::Adopt) TRY(rebuild(context));
   begin_epoch(context);
   for (auto& [id, node] : context.nodes) node.orders_shown.reset();
-  context.dirty.everything = true;
-  ++context.cluster_changes;
+  context.changes.everything = true;
+  context.launcher.cluster_changed();
   context.note(NoteKind::HoldEnded, std::string(),
                call.how == Release::Adopt ? "what the agents run is asked for again"
                                           : "the store is the truth, by order");
@@ -119,7 +119,7 @@ bool is_credible(const Context& context, const ObservedNode& node,
 void look_on(Context& context) {
   context.effects.writes = context.state.seal();
   for (auto& [id, node] : context.nodes) {
-    const bool has_gap = node.connection && context.dirty.full_reports.contains(id);
+    const bool has_gap = node.connection && context.orders.is_asked_fully(id);
     if (!has_gap && !must_be_asked(node)) continue;
     node.asked_for_orders = node.connection;
     model::Command command;

@@ -4,8 +4,8 @@
 #include <utility>
 
 #include "control/id_pool.h"
-#include "control/launcher/handover.h"
 #include "control/network/address_pool.h"
+#include "control/rollout/handover.h"
 
 namespace berth::control {
 namespace {
@@ -164,7 +164,7 @@ class Rebuild {
     record.data_on.insert(*copy.node);
     record.paused = spec.paused;
     context_.put(record);
-    await_confirmation(context_, key, context_.config.confirm_timeout);
+    context_.statuses.await_confirmation(context_, key, context_.config.confirm_timeout);
   }
 
   std::optional<std::uint32_t> user_of(const model::InstanceSpec& spec) {

@@ -4,9 +4,7 @@
 
 #include "base/check.h"
 #include "control/cluster/settings.h"
-#include "control/launcher/handover.h"
-#include "control/launcher/moves.h"
-#include "control/launcher/rollouts.h"
+#include "control/rollout/handover.h"
 
 namespace berth::control {
 namespace {
@@ -61,38 +59,34 @@ bool goes_back_to_source(const Context& context, const placement::Snapshot& snap
   return version == record.leaving->version && can_go_back(context, record);
 }
 
-bool is_returning_to(const Context& context, const model::InstanceKey& key,
-                     const model::NodeId& node) {
-  const auto returning = context.returning.find(key);
-  return returning != context.returning.end() && returning->second == node;
-}
-
 // What has failed to move, or goes back, is still where it serves.
 std::optional<placement::Present> present_of(const Context& context,
                                              const placement::Snapshot& snapshot,
                                              const model::InstanceRecord& record) {
   if (!record.place) return std::nullopt;
-  if (has_failed_to_move(context, record) || goes_back_to_source(context, snapshot, record)) {
+  if (context.moves.has_failed(context, record) || goes_back_to_source(context, snapshot, record)) {
     const model::Leaving& source = *record.leaving;
-    return placement::Present{.place = source.place,
-                              .version = source.version,
-                              .measured = measured(context, source.place.node, record.key),
-                              .finished = false,
-                              .returning = is_returning_to(context, record.key, source.place.node)};
+    return placement::Present{
+        .place = source.place,
+        .version = source.version,
+        .measured = measured(context, source.place.node, record.key),
+        .finished = false,
+        .returning = context.moves.is_returning_to(record.key, source.place.node)};
   }
   if (start_was_refused(context, record) && !can_go_back(context, record)) {
     return std::nullopt;
   }
   const auto* run = run_at_its_place(context, record);
-  return placement::Present{.place = *record.place,
-                            .version = record.version,
-                            .measured = measured(context, record.place->node, record.key),
-                            .finished = run != nullptr && run->finished,
-                            .returning = is_returning_to(context, record.key, record.place->node)};
+  return placement::Present{
+      .place = *record.place,
+      .version = record.version,
+      .measured = measured(context, record.place->node, record.key),
+      .finished = run != nullptr && run->finished,
+      .returning = context.moves.is_returning_to(record.key, record.place->node)};
 }
 
 void add_avoided(const Context& context, placement::Snapshot& snapshot) {
-  for (const auto& [key, avoided] : context.avoided) {
+  for (const auto& [key, avoided] : context.moves.avoided()) {
     const auto* record = context.state.find<model::InstanceRecord>(key);
     if (record == nullptr || record->version != avoided.version) continue;
     for (const auto& [node, until] : avoided.until) snapshot.avoided[key].insert(node);
@@ -157,7 +151,8 @@ placement::Snapshot snapshot_of(const Context& context) {
   }
   const Asked asked = asked_for(durable);
   for (const auto& [key, rollout] : durable.rollouts) {
-    if (asked.contains(key)) snapshot.versions.emplace(key, versions_of(context, rollout));
+    if (asked.contains(key))
+      snapshot.versions.emplace(key, context.rollouts.versions_of(context, rollout));
   }
   for (const auto& [id, subject] : durable.subjects) {
     if (!subject.present) snapshot.absent.insert(id);

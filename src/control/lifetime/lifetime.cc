@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "control/context.h"
+#include "control/documents/overrides.h"
 #include "control/id_pool.h"
-#include "control/launcher/overrides.h"
 
 namespace berth::control {
 namespace {
@@ -101,8 +101,7 @@ void Lifetime::forget_data(Context& context, const model::NodeId& node,
   if (record.data_on.empty()) return finish_erasing(context, record);
   context.put(record);
   // Somebody waits for it, and is told where the rest is.
-  const auto observed = context.instances.find(key);
-  if (observed != context.instances.end() && observed->second.refusal) context.dirty.plan = true;
+  if (context.statuses.refusal_of(key) != nullptr) context.launcher.plan_anew();
 }
 
 void Lifetime::finish_emptied(Context& context) {
@@ -186,12 +185,12 @@ Duration Lifetime::time_left(const Step& step, const model::InstanceRecord& reco
   return std::max(Duration{}, known->second.until - step.now);
 }
 
-Time Lifetime::next(const Step& step) const {
-  if (nothing_runs_out()) return kNever;
-  Time next = *written_down_ + step.config.write_down_at_latest;
+Time Lifetime::next(const Context& context) const {
+  if (nothing_runs_out() || !context.reachability.settled()) return kNever;
+  Time next = *written_down_ + context.config.write_down_at_latest;
   if (!cached_until_.empty()) next = std::min(next, cached_until_.begin()->first);
   for (const auto& [name, at] : overrides_) {
-    next = std::min(next, next_expiry(step.state.durable().env_overrides.at(name), at));
+    next = std::min(next, next_expiry(context.state.durable().env_overrides.at(name), at));
   }
   return next;
 }

@@ -47,7 +47,7 @@ class Lifetime {
   void write_down_all(Step& step);
 
   // When a time runs out, or must be written down at the latest.
-  Time next(const Step& step) const;
+  Time next(const Context& context) const;
   // How long a cached instance is kept from now on.
   Duration time_left(const Step& step, const model::InstanceRecord& record) const;
 

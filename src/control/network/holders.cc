@@ -242,7 +242,7 @@ class Holders {
   }
 
   void mark(const model::InstanceKey& key) {
-    context_.dirty.statuses.insert(key);
+    context_.changes.instances.insert(key);
     if (const auto* record = context_.state.find<model::InstanceRecord>(key))
       context_.mark(*record);
   }

@@ -23,7 +23,7 @@ bool is_said_by_record(const Step& step, const model::NodeId& node, const model:
 // Remembers where instances are though their records do not say so.
 void note_sightings(const Context& context, Networks& networks) {
   auto& elsewhere = networks.elsewhere;
-  for (const auto& [node, key] : context.dirty.wanted) {
+  for (const auto& [node, key] : context.changes.on_nodes) {
     if (is_present(context.nodes, node, key) && !is_said_by_record(context, node, key)) {
       elsewhere[key].insert(node);
     } else if (const auto known = elsewhere.find(key); known != elsewhere.end()) {
@@ -48,9 +48,10 @@ Keys NetworkRoom::take_keys(const Context& context) {
     for (const auto& [key, record] : durable.instances) keys.insert(keys.end(), key);
     for (const auto& [key, address] : durable.node_addresses) look_at(key.second);
   }
-  keys.insert(context.dirty.statuses.begin(), context.dirty.statuses.end());
+  keys.insert(context.changes.instances.begin(), context.changes.instances.end());
   auto beside = keys.begin();  // those of a node come in order
-  for (const auto& [node, key] : context.dirty.wanted) beside = std::next(keys.insert(beside, key));
+  for (const auto& [node, key] : context.changes.on_nodes)
+    beside = std::next(keys.insert(beside, key));
   // As long as a node has not told what it runs, it may run anything.
   if (!networks_.all_heard && context.reachability.all_heard()) {
     networks_.all_heard = true;
@@ -84,7 +85,7 @@ std::optional<model::InstanceNetwork> NetworkRoom::network_at(const Context& con
   return holding->second;
 }
 
-ToldNetwork NetworkRoom::present_network(const model::NodeId& node) const {
+NetworkOrder NetworkRoom::present_network(const model::NodeId& node) const {
   return control::present_network(networks_, node);
 }
 

@@ -45,7 +45,7 @@ class NetworkRoom {
                                                    const std::string& version,
                                                    std::uint32_t image) const;
   // What tells one state of a node's networks from another.
-  ToldNetwork present_network(const model::NodeId& node) const;
+  NetworkOrder present_network(const model::NodeId& node) const;
   // The whole truth for the node, in a fixed order.
   model::NodeNetwork network_of(const Step& step, const model::NodeId& node) const;
 

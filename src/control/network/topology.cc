@@ -43,10 +43,10 @@ bool comes_before(const AllowedFlow& a, const AllowedFlow& b) { return order_of(
 
 // What the node reports of the instance is what it was told, and that needs no network.
 bool runs_without_network(const ObservedNode& node, const model::InstanceKey& key) {
-  const auto told = node.told.find(key);
+  const auto told = node.orders->run.find(key);
   const auto reported = node.reported.find(key);
-  if (told == node.told.end() || reported == node.reported.end()) return false;
-  const Told& what = told->second.what;
+  if (told == node.orders->run.end() || reported == node.reported.end()) return false;
+  const Order& what = told->second.what;
   return !what.network && reported->second.version == what.version &&
          reported->second.runtime == what.runtime;
 }
@@ -63,7 +63,7 @@ class Topology {
     touched_.insert(networks_.lacking.begin(), networks_.lacking.end());
     for (const model::NodeId& node : touched_) update_node(node);
     for (const model::OwnerId& owner : changed_) tell_nodes_of(owner);
-    context_.dirty.letters.insert(told_.begin(), told_.end());
+    for (const model::NodeId& node : told_) context_.orders.look_at(node);
   }
 
  private:
@@ -278,8 +278,8 @@ void update_topology(Context& context, Networks& networks, const std::set<model:
   Topology(context, networks, nodes, keys).update();
 }
 
-ToldNetwork present_network(const Networks& networks, const model::NodeId& node) {
-  ToldNetwork present;
+NetworkOrder present_network(const Networks& networks, const model::NodeId& node) {
+  NetworkOrder present;
   const NodeShare* share = find_share(networks, node);
   if (share == nullptr) return present;
   for (const model::OwnerId& owner : share->owners) {

@@ -13,7 +13,7 @@ void update_topology(Context& context, Networks& networks, const std::set<model:
                      const std::set<model::InstanceKey>& keys);
 
 // What tells one state of a node's networks from another.
-ToldNetwork present_network(const Networks& networks, const model::NodeId& node);
+NetworkOrder present_network(const Networks& networks, const model::NodeId& node);
 
 // The whole truth for the node, in a fixed order.
 model::NodeNetwork network_of(const Durable& durable, const Networks& networks,

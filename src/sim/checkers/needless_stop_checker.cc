@@ -4,7 +4,7 @@
 #include <map>
 
 #include "control/controller.h"
-#include "control/launcher/overrides.h"
+#include "control/documents/overrides.h"
 #include "sim/checkers/checkers.h"
 #include "sim/checkers/commanded.h"
 #include "sim/world.h"

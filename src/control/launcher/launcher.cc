@@ -1,0 +1,197 @@
+#include "control/launcher/launcher.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "control/calls/consequences.h"
+#include "control/context.h"
+#include "control/launcher/plan_recording.h"
+#include "control/launcher/snapshot.h"
+#include "control/rollout/handover.h"
+#include "placement/plan.h"
+#include "placement/relief_text.h"
+
+namespace berth::control {
+namespace {
+
+using placement::Placement;
+using placement::Plan;
+using placement::Refusal;
+
+// A plan can free room that one refused earlier in it could use: planning again finds that. It
+// settles at once in practice; the bound keeps a surprise from stopping the daemon.
+constexpr int kPlansPerStep = 8;
+
+// Rollouts whose next instance finds no room in its new version have failed; it is left alone.
+bool give_up_refused_turns(Context& context, const Plan& plan) {
+  bool any = false;
+  for (const Refusal& refusal : plan.refused) {
+    if (!context.rollouts.has_turn(refusal.key)) continue;
+    context.rollouts.give_up(context, {refusal.key.item, refusal.key.subject}, refusal.key,
+                             {std::string(model::to_string(refusal.reason)), refusal.hint});
+    any = true;
+  }
+  return any;
+}
+
+// What has failed to move and finds no other place, and may not stay, must come up where it is.
+bool go_on_with_refused_moves(Context& context, const Plan& plan) {
+  bool any = false;
+  for (const Refusal& refusal : plan.refused) any |= context.moves.go_on(context, refusal.key);
+  return any;
+}
+
+// What is to run nowhere has nothing to lose where it did not come up lately.
+bool try_refused_again(Context& context, const Plan& plan) {
+  bool any = false;
+  for (const Refusal& refusal : plan.refused) any |= context.moves.avoid_nothing(refusal.key);
+  return any;
+}
+
+std::map<RequestKey, std::string> asked_by_the_call(const Context& context) {
+  std::map<RequestKey, std::string> asked = asked_versions(context.state.durable());
+  std::erase_if(asked, [&](const auto& entry) {
+    return !context.calls.asked().requests.contains(entry.first);
+  });
+  return asked;
+}
+
+placement::Options options_for(const Rebalance& rebalance) {
+  placement::Options options{.answers = placement::Answers::Kept};
+  options.mode = rebalance.scope == RebalanceScope::Everything ? placement::Mode::RebalanceFull
+                                                               : placement::Mode::RebalanceMinimal;
+  options.relieve = rebalance.only;
+  return options;
+}
+
+// Placing everything anew displaces nobody, so it can leave one without a place that has one.
+const Refusal* find_left_out(const placement::Snapshot& snapshot, const Plan& plan) {
+  const auto left_out = std::ranges::find_if(plan.refused, [&](const Refusal& refusal) {
+    return !refusal.left_running && snapshot.present.contains(refusal.key);
+  });
+  return left_out == plan.refused.end() ? nullptr : &*left_out;
+}
+
+void note_relief(Context& context, const placement::Relief& relief) {
+  context.loads.attempted(relief.node, {context.now, context.launcher.cluster_changes()});
+  if (relief.unrelieved) {
+    context.note(NoteKind::NotRelieved, relief.node,
+                 fmt::format("{}: {}", model::to_string(*relief.unrelieved), why_text(relief)));
+    return;
+  }
+  context.note(NoteKind::Rebalanced, relief.node,
+               fmt::format("{} leaving: {}", relief.leaving.size(), usage_text(relief)));
+}
+
+// Its moves are waited for, whether or not somebody asked for it.
+void begin_rebalance(Context& context, const Rebalance& rebalance, const Plan& plan,
+                     const Changed& changed) {
+  for (const placement::Relief& relief : plan.relief) note_relief(context, relief);
+  RunFor wanted{.call = rebalance.call};
+  if (rebalance.call) wanted.asked_for = asked_by_the_call(context);
+  context.rebalances.began(context.runs.begin(context, std::move(wanted), changed));
+  if (!rebalance.call) return;
+  AcceptedCall accepted{.call = *rebalance.call, .relief = plan.relief};
+  for (const Placement& placement : plan.placements) {
+    if (placement.from) accepted.moved.push_back(placement.key);
+  }
+  context.calls.answer_when_sealed(std::move(accepted));
+}
+
+}  // namespace
+
+void Launcher::cluster_changed() {
+  must_plan_ = true;
+  ++cluster_changes_;
+}
+
+void Launcher::plan_until_it_rests(Context& context) {
+  for (int i = 0; i < kPlansPerStep; ++i) {
+    const placement::Snapshot snapshot = snapshot_of(context);
+    const Plan plan = placement::make_plan(snapshot, {.answers = placement::Answers::Kept});
+    if (give_up_refused_turns(context, plan) || go_on_with_refused_moves(context, plan) ||
+        try_refused_again(context, plan)) {
+      --i;  // each time there are fewer turns, fewer moves, and fewer nodes to avoid
+      continue;
+    }
+    const bool changed = record_plan(context, snapshot, plan, nullptr, changes_);
+    context.moves.planned();
+    context.rollouts.turns_taken();
+    if (!changed || plan.refused.empty()) return;
+  }
+}
+
+void Launcher::rebalance(Context& context) {
+  const auto due = context.rebalances.take_due();
+  if (!due) return;
+  const Rebalance& rebalance = *due;
+  const placement::Snapshot snapshot = snapshot_of(context);
+  const Plan plan = placement::make_plan(snapshot, options_for(rebalance));
+  const Refusal* left_out = find_left_out(snapshot, plan);
+  if (rebalance.scope == RebalanceScope::Everything && left_out != nullptr) {
+    context.effects.replies.push_back(
+        {*rebalance.call,
+         Error{Code::Conflict,
+               fmt::format("nothing was moved: placed anew, {} would be without a place ({})",
+                           model::to_string(left_out->key), model::to_string(left_out->reason))}});
+    return context.rebalances.ended(context, 0);
+  }
+  record_plan(context, snapshot, plan, &rebalance, changes_);
+  begin_rebalance(context, rebalance, plan, changes_.changed);
+}
+
+// What runs on under the same version, but with another document, has to be confirmed too.
+void Launcher::add_edited(Context& context) {
+  for (const model::ItemKey& item : context.changes.edited_items) {
+    const auto& instances = context.state.durable().instances;
+    auto it = instances.lower_bound({item.item, model::SubjectId{}, 0});
+    for (; it != instances.end() && it->first.item == item.item; ++it) {
+      if (it->second.place && it->second.version == item.version) changes_.changed[it->first];
+    }
+  }
+  for (const model::InstanceKey& key : context.calls.asked().overridden) changes_.changed[key];
+}
+
+// What is asked for is waited for, whether or not anything about it changes.
+void Launcher::add_asked(Context& context) {
+  for (const RequestKey& request : context.calls.asked().requests) {
+    for (const model::InstanceRecord* record : records_of(context.state.durable(), request)) {
+      if (record->place) changes_.changed[record->key];
+    }
+  }
+  for (const model::InstanceKey& key : context.calls.asked().instances) {
+    changes_.changed[key];
+  }
+}
+
+void Launcher::begin_runs(Context& context) {
+  if (!context.calls.needs_plan()) return;
+  const auto consequences = consequences_of_the_plan(context, changes_);
+  add_edited(context);
+  add_asked(context);
+  const auto asked_for = asked_by_the_call(context);
+  for (const CallId call : context.calls.take_planned()) {
+    context.calls.answer_when_sealed({.call = call, .planned = true, .consequences = consequences});
+    context.runs.begin(context, {.call = call, .asked_for = asked_for}, changes_.changed);
+  }
+}
+
+void Launcher::decide(Context& context) {
+  if (!context.reachability.settled() || !must_plan_) return;
+  changes_ = {};
+  // What did not come up elsewhere is sorted out before anything else moves.
+  if (context.moves.any_has_failed()) plan_until_it_rests(context);
+  rebalance(context);
+  plan_until_it_rests(context);
+  must_plan_ = false;
+  // What made us plan may also have changed how much room there is.
+  context.orders.look_at_postponed();
+  std::erase_if(refused_starts_, [&](const model::InstanceKey& key) {
+    const auto* record = context.state.find<model::InstanceRecord>(key);
+    return record == nullptr || !start_was_refused(context, *record);
+  });
+  begin_runs(context);
+}
+
+}  // namespace berth::control

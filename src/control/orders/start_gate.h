@@ -1,0 +1,25 @@
+#pragma once
+
+#include <map>
+#include <set>
+
+#include "control/order.h"
+
+namespace berth::control {
+
+struct Context;
+
+// Which of the new instances may be started on a node now. The plan is about the end of all moves;
+// on the way there, what is about to leave still takes its room, and a start waits for it. What
+// leaves make-before-break and is scheduled after the one that waits is stopped at once, so that no
+// two moves can wait for each other.
+struct GateAnswer {
+  std::set<model::InstanceKey> admitted;
+  std::set<model::InstanceKey> postponed;
+  std::set<model::InstanceKey> hurried;  // leave the node, and shall stop first
+};
+
+GateAnswer ask_gate(const Context& context, const model::NodeId& id,
+                    const std::map<model::InstanceKey, Order>& newcomers);
+
+}  // namespace berth::control
