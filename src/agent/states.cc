@@ -80,8 +80,10 @@ void States::heard(const model::InstanceKey& key, const std::string& digest,
                    std::vector<Write>& writes) {
   const auto found = unheard_.find(key);
   if (found == unheard_.end() || found->second.state.digest != digest) return;
+  const bool has_ended = found->second.ended;
   forget_saved(key, writes);
-  heard_.insert_or_assign(key, digest);
+  // What may come by this name says itself what it has, whatever was said of the one that is over.
+  if (!has_ended) heard_.insert_or_assign(key, digest);
 }
 
 void States::forget_saved(const model::InstanceKey& key, std::vector<Write>& writes) {

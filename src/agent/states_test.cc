@@ -210,6 +210,19 @@ TEST(SavedState, OfARunWhoseStartWasNeverAnsweredCountsIfItTookTheHandedOne) {
   EXPECT_TRUE(driver.durable().handed.empty());
 }
 
+// The controller may have heard it when nobody asked for the instance.
+TEST(SavedState, IsSaidAnewByTheNextOfThatName) {
+  Driver driver = a_driver_running(a_spec("web"));
+  driver.tell(saved("one"));
+  driver.tell(a_full_command(2, {}));
+  driver.tell(exited_with("one"));
+  driver.tell(heard(3, "one"));
+  driver.tell(a_full_command(4, {a_spec("web")}));
+  driver.tell(Started{kStateKey, RunId{number(4), 0}}, saved("one"));
+  ASSERT_EQ(driver.report().states.size(), 1U);
+  EXPECT_EQ(driver.report().states[0].content, "one");
+}
+
 TEST(LastState, ComesWithTheReportThatTheInstanceIsGone) {
   Driver driver = a_driver_running(a_spec("web"));
   driver.tell(a_full_command(2, {}));

@@ -46,9 +46,10 @@ Result<agent::Restored> load_what_is_good(const Outside& outside) {
     shell::log(LogLevel::Error, "a record of the store is damaged, and left out",
                {{"record", entry.key}, {"why", entry.value}});
   }
-  // If it cannot be written now, it is left out again by the next life of the agent.
-  static_cast<void>(outside.store.commit(mended(loaded)));
   loaded.restored.in_doubt |= outside.store_was_lost;
+  // What is damaged is left out again by the next life of the agent, if this cannot be written now.
+  const auto changes = mended(loaded);
+  if (!changes.empty()) static_cast<void>(outside.store.commit(changes));
   return std::move(loaded.restored);
 }
 

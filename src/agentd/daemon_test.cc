@@ -157,6 +157,19 @@ TEST_F(DaemonTest, AnAgentWhoseStoreIsLostAdoptsWhatRuns) {
   EXPECT_EQ(machine_.starts().size(), 2U) << "nothing was started again";
 }
 
+// It is an older one that was put in its place: only this life can see that.
+TEST_F(DaemonTest, AnAgentWhoseStoreIsLostIsInDoubtAlsoInItsNextLife) {
+  FakeStore older;
+  {
+    const RunningAgent agent(machine_, older, nullptr,
+                             [](Config&, Outside& outside) { outside.store_was_lost = true; });
+  }
+  const RunningAgent agent(machine_, older, &server_);
+  EXPECT_TRUE(server_.wait_for_report([](const v1::AgentMessage& message) {
+    return message.report().full() && message.report().in_doubt();
+  }));
+}
+
 TEST_F(DaemonTest, AnAgentThatEndsLeavesItsInstancesAndTheNextAdoptsThem) {
   {
     const RunningAgent agent(machine_, store_, &server_);

@@ -87,6 +87,7 @@ void OrderedRuntime::start(const agent::Start& start) {
 }
 
 tl::expected<void, model::Problem> OrderedRuntime::try_start(const agent::Start& start) {
+  if (!start.state && states_.begin) states_.begin(start.spec.key);
   if (start.state && states_.take) {
     const auto taken = states_.take(start.spec, *start.state);
     if (!taken) return taken;

@@ -21,6 +21,7 @@ using MakeRuntime = std::function<std::unique_ptr<runtime::Runtime>(runtime::Run
 // The states of instances on this machine; see StateKeeper. None: nobody cares for them.
 struct StateEnds {
   std::function<std::optional<agent::StateSaved>(const model::InstanceKey&)> look;
+  std::function<void(const model::InstanceKey&)> begin;
   std::function<tl::expected<void, model::Problem>(const model::InstanceSpec&,
                                                    const model::SavedState&)>
       take;

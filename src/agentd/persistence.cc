@@ -120,14 +120,16 @@ Result<Loaded> load(const store::Store& store) {
       kNetwork, [&](model::NodeNetwork network) { restored.network = std::move(network); }));
   TRY(loading.all<model::InstanceKey>(
       kErasing, [&](const model::InstanceKey& key) { restored.erasing.insert(key); }));
-  const bool was_in_doubt = TRY(store.get(kDoubt)).has_value();
-  restored.in_doubt = was_in_doubt || !loaded.damaged.empty();
+  loaded.doubt_is_written = TRY(store.get(kDoubt)).has_value();
+  restored.in_doubt = loaded.doubt_is_written || !loaded.damaged.empty();
   return loaded;
 }
 
 std::vector<store::Change> mended(const Loaded& loaded) {
-  if (loaded.damaged.empty()) return {};
-  std::vector<store::Change> changes = to_changes({agent::WriteDoubt{true}});
+  std::vector<store::Change> changes;
+  if (loaded.restored.in_doubt && !loaded.doubt_is_written) {
+    changes = to_changes({agent::WriteDoubt{true}});
+  }
   for (const store::Entry& entry : loaded.damaged) changes.push_back({entry.key, std::nullopt});
   return changes;
 }

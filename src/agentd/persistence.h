@@ -17,10 +17,12 @@ std::vector<store::Change> to_changes(const std::vector<agent::Write>& writes);
 struct Loaded {
   agent::Restored restored;
   std::vector<store::Entry> damaged;  // the values say what is wrong with them
+  bool doubt_is_written = false;      // by an earlier life
 };
 Result<Loaded> load(const store::Store& store);
 
-// Takes what is damaged away for good, and writes down that it is missing.
+// Takes what is damaged away for good, and writes down that something is missing: the next life of
+// the agent must know it too.
 std::vector<store::Change> mended(const Loaded& loaded);
 
 }  // namespace berth::agentd

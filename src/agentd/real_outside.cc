@@ -84,6 +84,7 @@ runtime::MachineConfig machine_of(const Config& config) {
 StateEnds states_on(const runtime::MachineConfig& machine) {
   const auto keeper = std::make_shared<StateKeeper>(machine);
   return {.look = [keeper](const model::InstanceKey& key) { return keeper->look(key); },
+          .begin = [keeper](const model::InstanceKey& key) { keeper->begin(key); },
           .take = [keeper](const model::InstanceSpec& spec,
                            const model::SavedState& state) { return keeper->take(spec, state); }};
 }

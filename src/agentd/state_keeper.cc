@@ -54,9 +54,13 @@ runtime::Started<void> StateKeeper::take(const model::InstanceSpec& spec,
   const auto taken = runtime::take_state(machine_, spec, state);
   // What is there now is said, also if that is what was there before: it was taken an earlier time,
   // and is not what its node was told that it has.
-  const std::lock_guard lock(mutex_);
-  seen_.erase(spec.key);
+  begin(spec.key);
   return taken;
+}
+
+void StateKeeper::begin(const model::InstanceKey& key) {
+  const std::lock_guard lock(mutex_);
+  seen_.erase(key);
 }
 
 }  // namespace berth::agentd

@@ -22,7 +22,9 @@ class StateKeeper {
   // names and times; only what has changed is read.
   std::optional<agent::StateSaved> look(const model::InstanceKey& key);
 
-  // Before a start. What is not what its digest says is refused.
+  // Before a start. What is there is said by the next look, whatever was said of an earlier run.
+  void begin(const model::InstanceKey& key);
+  // The same, from another state. What is not what its digest says is refused.
   runtime::Started<void> take(const model::InstanceSpec& spec, const model::SavedState& state);
 
  private:

@@ -66,6 +66,15 @@ TEST_F(StateKeeperTest, SaysWhatHasChangedAndOnlyThat) {
   EXPECT_TRUE(keeper.look(spec_.key)) << "an empty state is a change too";
 }
 
+TEST_F(StateKeeperTest, ANewRunSaysWhatItFindsWhateverWasSaidBefore) {
+  StateKeeper keeper(machine("a"));
+  write("a", "count", "1");
+  ASSERT_TRUE(keeper.look(spec_.key));
+  ASSERT_FALSE(keeper.look(spec_.key));
+  keeper.begin(spec_.key);
+  EXPECT_TRUE(keeper.look(spec_.key));
+}
+
 TEST_F(StateKeeperTest, WhatIsTooLargeHasNoDigest) {
   StateKeeper keeper(machine("a"));
   write("a", "large", std::string(3 << 20, 'x'));

@@ -104,14 +104,17 @@ void AgentHost::lose_store(Duration down) {
 }
 
 void AgentHost::boot() {
-  const Result<agentd::Loaded> loaded = agentd::load(disk_.store());
+  Result<agentd::Loaded> loaded = agentd::load(disk_.store());
   CHECK(loaded.has_value(), loaded ? "" : loaded.error().message);
+  const bool was_lost = std::exchange(has_lost_store_, false);
+  loaded->restored.in_doubt |= was_lost;
+  const auto changes = agentd::mended(*loaded);
+  if (!changes.empty()) static_cast<void>(disk_.commit(changes));
   agent::Restored restored = loaded->restored;
   if (stage_.sabotage == Sabotage::ForgetOnRestart && !restored.wanted.empty()) {
     restored.wanted.erase(restored.wanted.begin());
   }
-  if (std::exchange(has_lost_store_, false)) {
-    restored.in_doubt = true;
+  if (was_lost) {
     watch_.agent_store_lost(node_, restored);
   } else {
     watch_.agent_loaded(node_, restored);

@@ -12,7 +12,8 @@ namespace {
 // After the last fault. Restarts wait up to a minute, confirmations up to ten.
 constexpr Duration kConvergesWithin = 1500s;
 constexpr Duration kLookEvery = 100ms;
-constexpr Duration kSteadyFor = 10s;
+// What was started last is measured once more, and may be too much for its node.
+constexpr Duration kSteadyFor = 25s;
 // Overloads are attempted again and again; what moves nobody twice moves nobody.
 constexpr Duration kSteadyWhenOverloadedFor = 330s;
 constexpr Duration kRest = 90s;

@@ -49,6 +49,7 @@ struct ObservedNode {
   std::optional<model::Receipt> receipt;          // that it has shown on this connection
   std::optional<model::ToldOrders> orders_shown;  // while the controller is held
   std::optional<ConnectionId> asked_for_orders;   // there
+  std::vector<model::RuntimeId> untold_runtimes;  // it does not know what they run
   bool was_refused = false;                       // a report on this connection was not credible
   model::NodeInfo info;
   std::optional<model::Usage> usage;

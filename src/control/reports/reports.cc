@@ -62,6 +62,7 @@ class Intake {
     if (!node_.reported_fully) begin_connection();
     node_.boot_id = report_.boot_id;
     node_.in_doubt = report_.in_doubt;
+    node_.untold_runtimes = report_.untold_runtimes;
     node_.asked_for_full.reset();
     take_acted();
     take_info();

@@ -68,6 +68,7 @@ class Comparison {
       complain("{} is {}, not {}", to_string(key), record->second.version, version);
     }
     if (record->second.phase == model::Phase::Waiting) return compare_waiting(status->second);
+    if (!record->second.place) return complain("{} has no place yet", to_string(key));
     compare_placed(record->second, status->second);
   }
 
@@ -237,6 +238,9 @@ class Comparison {
     }
     for (const auto& [id, node] : world_.controller()->nodes()) {
       // A machine that stands still takes its orders when it goes on.
+      if (!node.untold_runtimes.empty()) {
+        complain("{} has yet to say what its runtimes run", id.value());
+      }
       if (node.is_behind()) complain("{} has not acted on what it was told", id.value());
       for (const auto& [key, status] : node.reported) {
         if (status.stopping) complain("{} is stopping on {}", to_string(key), id.value());

@@ -24,6 +24,13 @@ class SingleCopyChecker : public Checker {
   SingleCopyChecker(const World& world, Violate violate)
       : world_(world), violate_(std::move(violate)) {}
 
+  void controller_committed(const control::Effects& effects) override {
+    for (const control::Write& write : effects.writes) {
+      if (write.table != control::table_of<model::InstanceRecord>() || !write.record) continue;
+      note_leaving(std::get<model::InstanceRecord>(*write.record));
+    }
+  }
+
   void ticked() override {
     if (world_.controller() == nullptr) return surplus_since_.clear();
     copies_.clear();
@@ -44,6 +51,20 @@ class SingleCopyChecker : public Checker {
     const auto& instances = world_.controller()->durable().instances;
     const auto found = instances.find(key);
     return found == instances.end() ? nullptr : &found->second;
+  }
+
+  // One that leaves may first serve on, and be told to stop when the other has come: that is not
+  // seen from its record any more.
+  void note_leaving(const model::InstanceRecord& record) {
+    if (!record.leaving) {
+      serves_on_.erase(record.key);
+    } else if (!record.leaving->stop_first) {
+      serves_on_.insert_or_assign(record.key, record.leaving->place);
+    }
+  }
+  bool has_served_on(const model::InstanceRecord& record) const {
+    const auto found = serves_on_.find(record.key);
+    return found != serves_on_.end() && found->second == record.leaving->place;
   }
 
   // One where it is decided to be, and one where it is leaving: the hand-over.
@@ -83,6 +104,8 @@ class SingleCopyChecker : public Checker {
         continue;
       }
       if (world_.was_cloned(from) || world_.was_cloned(to)) continue;
+      // Whoever is away cannot be told.
+      if (has_served_on(instance) && !world_.network().connected(from)) continue;
       // The source of a hand-over is told to stop when its target has arrived: that may be lost,
       // too.
       if (world_.now() - world_.agents().at(from)->machine().hung_at() < kForgotten) continue;
@@ -95,6 +118,7 @@ class SingleCopyChecker : public Checker {
   Violate violate_;
   std::map<Where, int> copies_;
   std::map<Where, Time> surplus_since_;
+  std::map<model::InstanceKey, model::Place> serves_on_;
 };
 
 }  // namespace

@@ -136,7 +136,7 @@ class StateChecker : public Checker {
     const Machine& machine = world_.agents().at(source)->machine();
     const bool has_told =
         world_.now() - loaded_at_[source] > kTold && world_.now() - machine.hung_at() > kTold;
-    if (!has_told || is_unit_wide(source)) return;
+    if (!has_told || is_unit_wide(source) || world_.was_cloned(source)) return;
     handed_over_.emplace(Order{outgoing.node, key, outgoing.command.number}, machine.counted(key));
   }
 
