@@ -486,7 +486,8 @@ bool Agent::is_admitted(const Context& context, const model::WantedRecord& wante
                         Instance& instance) {
   if (!can_write()) {
     instance.refuse(context,
-                    model::Problem{"StoreNotWritable", "its node cannot write: " + store_problem_});
+                    model::Problem{"StoreNotWritable", "its node cannot write: " + store_problem_,
+                                   model::Hindrance::StoreNotWritable});
     return false;
   }
   if (doubt_.delays_starts()) {
@@ -564,8 +565,8 @@ void Agent::watch_leftover(const model::InstanceKey& key, bool is_leftover) {
 }
 
 void Agent::watch_shared(const model::InstanceKey& key, const Instance& instance) {
-  const bool released = shared_.set(key, instance.held(Instance::Which::All),
-                                    instance.held(Instance::Which::Leaving));
+  const bool released = shared_.set(key, instance.resources_of(Instance::Which::All),
+                                    instance.resources_of(Instance::Which::Leaving));
   if (released) touch_all_waiting();
 }
 

@@ -35,6 +35,10 @@ bool is_left_alone(const Run& run) {
          run.id.generation == model::CommandNumber{} && run.phase == Run::Phase::Running;
 }
 
+model::Problem being_fetched(const model::InstanceSpec& spec) {
+  return {"Pulling", *fetched_image_of(spec) + " is being fetched", model::Hindrance::BeingFetched};
+}
+
 Duration start_timeout(const Config& config, model::ItemType type) {
   const bool is_installed = type == model::ItemType::Component;
   return is_installed ? config.component_start_timeout : config.action_timeout;
@@ -106,7 +110,10 @@ void Instance::start_failed(const Context& context, const RunId& id,
                             const model::Problem& problem) {
   if (find(id) == nullptr) return;
   end(context, id,
-      {.cause = Cause::StartFailed, .reason = problem.reason, .detail = problem.message});
+      {.cause = Cause::StartFailed,
+       .reason = problem.reason,
+       .detail = problem.message,
+       .hindrance = problem.hindrance});
 }
 
 void Instance::exited(const Context& context, const Exited& event) {
@@ -115,7 +122,8 @@ void Instance::exited(const Context& context, const Exited& event) {
       {.cause = Cause::Exited,
        .exit_code = event.exit_code,
        .reason = event.problem.reason,
-       .detail = event.problem.message});
+       .detail = event.problem.message,
+       .hindrance = event.problem.hindrance});
 }
 
 void Instance::check_begun(const Context& context, const CheckBegun& event) {
@@ -176,6 +184,7 @@ void Instance::end(const Context& context, const RunId& id, Ending ending) {
   if (run.blamed_for) {
     ending.cause = *run.blamed_for;
     ending.reason.clear();
+    ending.hindrance = model::Hindrance::None;
     ending.detail = run.health ? run.health->message() : "";
     // Leaving politely when told to is no success.
     if (ending.exit_code == 0) ending.exit_code.reset();
@@ -435,7 +444,7 @@ bool Instance::is_leftover() const {
   });
 }
 
-std::set<std::string> Instance::held(Which which) const {
+std::set<std::string> Instance::resources_of(Which which) const {
   std::set<std::string> held;
   for (const auto& [id, run] : runs_) {
     const bool is_leaving =
@@ -492,7 +501,7 @@ model::ReportedStatus Instance::status_of_wanted(const model::WantedRecord& want
   } else if (preparation_.problem()) {
     failed(*preparation_.problem());
   } else if (preparation_.is_under_way() || (status.prepare_only && must_prepare(wanted))) {
-    status.problem = {"Pulling", *fetched_image_of(wanted.spec) + " is being fetched"};
+    status.problem = being_fetched(wanted.spec);
   }
   return status;
 }
@@ -508,9 +517,10 @@ model::ReportedStatus Instance::status_of_successor(const model::WantedRecord& w
     status.state = model::InstanceState::Failed;
     status.problem = *next_preparation_.problem();
   } else if (is_successor_there(&wanted)) {
-    status.problem = {"StoreNotWritable", "its node cannot write down what it is told"};
+    status.problem = {"StoreNotWritable", "its node cannot write down what it is told",
+                      model::Hindrance::StoreNotWritable};
   } else {
-    status.problem = {"Pulling", *fetched_image_of(spec) + " is being fetched"};
+    status.problem = being_fetched(spec);
   }
   status.problem.message += "; " + present_in_words(wanted);
   return status;

@@ -84,7 +84,7 @@ class Instance {
   bool is_leftover() const;
   // The shared resources that its runs hold; or only those runs that are being stopped or replaced.
   enum class Which { All, Leaving };
-  std::set<std::string> held(Which which) const;
+  std::set<std::string> resources_of(Which which) const;
   std::optional<model::ReportedStatus> status(const model::WantedRecord* wanted) const;
   std::optional<Time> due(Time now) const;
 

@@ -227,7 +227,8 @@ TEST(Readiness, AStartOnARuntimeThatIsNotReadyIsRefused) {
   EXPECT_TRUE(driver.actions<Start>().empty());
   EXPECT_EQ(driver.status("web").state, InstanceState::Failed);
   EXPECT_EQ(driver.status("web").problem,
-            (model::Problem{"RuntimeNotReady", "runtime crun is NotReady"}));
+            (model::Problem{"RuntimeNotReady", "runtime crun is NotReady",
+                            model::Hindrance::RuntimeNotReady}));
   EXPECT_TRUE(driver.noted("start refused"));
   driver.tell(a_node({a_runtime("crun", Readiness::Unknown)}));
   EXPECT_EQ(driver.status("web").problem.message, "runtime crun is Unknown");

@@ -52,7 +52,8 @@ TEST(Prepare, AnImageIsFetchedBeforeItsInstanceIsStarted) {
   EXPECT_TRUE(driver.actions<Start>().empty());
   EXPECT_EQ(driver.status("web").state, InstanceState::Activating);
   EXPECT_EQ(driver.status("web").problem,
-            (model::Problem{"Pulling", "docker://registry/web:1 is being fetched"}));
+            (model::Problem{"Pulling", "docker://registry/web:1 is being fetched",
+                            model::Hindrance::BeingFetched}));
   driver.tell(prepared(driver));
   EXPECT_EQ(driver.started_items(), std::vector<std::string>{"web"});
   EXPECT_EQ(driver.status("web").problem, model::Problem{});
@@ -74,7 +75,8 @@ TEST(Prepare, AnUpdatedInstanceRunsOnUntilTheNewImageIsThere) {
   EXPECT_EQ(driver.status("web").problem,
             (model::Problem{
                 "Pulling",
-                "docker://registry/web:2 is being fetched; version 1 runs on until it is there"}));
+                "docker://registry/web:2 is being fetched; version 1 runs on until it is there",
+                model::Hindrance::BeingFetched}));
   const Prepared answer = prepared(driver);
   driver.wait(10min);
   EXPECT_TRUE(driver.actions<Stop>().empty());
@@ -94,7 +96,8 @@ TEST(Prepare, AnImageThatCannotBeFetchedStopsNothingAndIsTriedAgain) {
     EXPECT_EQ(driver.status("web").problem,
               (model::Problem{"ImagePullFailed",
                               "the image was not fetched: no route; next try in " + to_text(wait) +
-                                  "; version 1 runs on until it is there"}));
+                                  "; version 1 runs on until it is there",
+                              model::Hindrance::BeingFetched}));
     EXPECT_TRUE(driver.actions<Stop>().empty());
     driver.wait(wait - 1us);
     EXPECT_TRUE(driver.actions<Prepare>().empty());
@@ -301,7 +304,8 @@ TEST(Prepare, AfterAPowerCutTheOldVersionIsStartedUntilTheNewImageIsThere) {
   EXPECT_EQ(driver.status("web").problem,
             (model::Problem{"ImagePullFailed",
                             "the image was not fetched: no route; next try in 1s; "
-                            "version 1 runs on until it is there"}));
+                            "version 1 runs on until it is there",
+                            model::Hindrance::BeingFetched}));
 }
 
 TEST(Prepare, WhatRunsOnIsStillCheckedAndPaused) {

@@ -19,7 +19,7 @@ std::string exit_sentence(const Ending& ending) {
 // What the runtime calls it, else what we do.
 model::Problem named(const Ending& ending, const char* reason, std::string sentence) {
   return {ending.reason.empty() ? reason : ending.reason,
-          with_detail(std::move(sentence), ending.detail)};
+          with_detail(std::move(sentence), ending.detail), ending.hindrance};
 }
 
 }  // namespace

@@ -26,6 +26,7 @@ struct Ending {
   std::optional<std::int32_t> exit_code{};
   std::string reason{};  // the runtime's own token, if it has one
   std::string detail{};
+  model::Hindrance hindrance = model::Hindrance::None;
   std::optional<Time> active_since{};  // nullopt: it never was
 };
 

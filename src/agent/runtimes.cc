@@ -18,7 +18,7 @@ model::Problem not_ready(const model::Runtime& runtime) {
   message += model::to_string(runtime.ready);
   if (!runtime.reason.empty()) message += " (" + runtime.reason + ")";
   if (!runtime.message.empty()) message += ": " + runtime.message;
-  return {"RuntimeNotReady", std::move(message)};
+  return {"RuntimeNotReady", std::move(message), model::Hindrance::RuntimeNotReady};
 }
 
 bool is_other_state(const model::Runtime& one, const model::Runtime& other) {

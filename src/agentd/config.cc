@@ -375,7 +375,7 @@ std::vector<Setting> known_settings() {
       {"network", "auto: instances have networks of their own if this machine can; or off", "auto"},
       {"network.address", "where other nodes reach this one; else what leads to the server", ""},
       {"network.linkRange", "addresses between this machine and its agents", "198.18.0.0/16"},
-      {"network.nameServers", "who instances ask for outside names, comma separated", ""},
+      {"network.nameServers", "who instances ask for dependencies names, comma separated", ""},
       {"measure.window", "over which it is averaged", "60s"},
       {"measure.diskPeriod", "how often the directories of instances are counted", "60s"},
       {"state.period", "how often changes of instances' states are looked for", "5s"},

@@ -40,40 +40,41 @@ agent::Config core_config(const Config& config) {
   return core;
 }
 
-Result<agent::Restored> load_what_is_good(const Outside& outside) {
-  Loaded loaded = TRY(load(outside.store));
+Result<agent::Restored> load_what_is_good(const Dependencies& dependencies) {
+  Loaded loaded = TRY(load(dependencies.store.store));
   for (const store::Entry& entry : loaded.damaged) {
     shell::log(LogLevel::Error, "a record of the store is damaged, and left out",
                {{"record", entry.key}, {"why", entry.value}});
   }
-  loaded.restored.in_doubt |= outside.store_was_lost;
+  loaded.restored.in_doubt |= dependencies.store.was_lost;
   // What is damaged is left out again by the next life of the agent, if this cannot be written now.
   const auto changes = mended(loaded);
-  if (!changes.empty()) static_cast<void>(outside.store.commit(changes));
+  if (!changes.empty()) static_cast<void>(dependencies.store.store.commit(changes));
   return std::move(loaded.restored);
 }
 
 }  // namespace
 
-Result<std::unique_ptr<Daemon>> Daemon::open(Config config, Outside outside) {
+Result<std::unique_ptr<Daemon>> Daemon::open(Config config, Dependencies dependencies) {
   Facts facts;
-  facts.restored = TRY(load_what_is_good(outside));
+  facts.restored = TRY(load_what_is_good(dependencies));
   facts.node = TRY(describe_node(config));
-  if (outside.address) facts.node.address = outside.address();
+  if (dependencies.networks.address) facts.node.address = dependencies.networks.address();
   shell::log(LogLevel::Info, "agent starts",
              {{"node", config.node},
               {"instances", std::to_string(facts.restored.wanted.size())},
               {"server", config.server.empty() ? "none" : config.server}});
   return std::unique_ptr<Daemon>(
-      new Daemon(std::move(config), std::move(outside), std::move(facts)));
+      new Daemon(std::move(config), std::move(dependencies), std::move(facts)));
 }
 
-Daemon::Daemon(Config config, Outside outside, Facts facts)
+Daemon::Daemon(Config config, Dependencies dependencies, Facts facts)
     : config_(std::move(config)),
-      outside_(std::move(outside)),
+      dependencies_(std::move(dependencies)),
       node_(std::move(facts.node)),
       farewell_(kFarewellsMax),
-      loop_(agent::Agent(core_config(config_), std::move(facts.restored)), outside_.store, inbox_,
+      loop_(agent::Agent(core_config(config_), std::move(facts.restored)),
+            dependencies_.store.store, inbox_,
             {.forget = [this](const agent::Exited& exited) { performer_->forget(exited); },
              .perform = [this](const agent::Action& action) { performer_->perform(action); },
              .report = [this](std::uint64_t connection,
@@ -82,10 +83,10 @@ Daemon::Daemon(Config config, Outside outside, Facts facts)
   offered_ = offer_at_start();
   performer_ = std::make_unique<Performer>(
       runtimes_, [this](const agent::CheckHealth& check) { return check_health(check); },
-      outside_.erase_data, [this](agent::Event event) { tell(std::move(event)); }, worker_count(),
-      outside_.networks.get(), outside_.tidy_images);
+      dependencies_.disk.erase, [this](agent::Event event) { tell(std::move(event)); },
+      worker_count(), dependencies_.networks.control.get(), dependencies_.disk.tidy_images);
   streams_ = std::make_unique<Streams>(StreamEnds{
-      .open_log = outside_.open_log,
+      .open_log = dependencies_.instances.open_log,
       .exec = [this](
                   const model::InstanceKey& key, const runtime::ExecRequest& request,
                   const runtime::ExecListener& listener) { return exec(key, request, listener); },
@@ -102,7 +103,7 @@ void Daemon::run() {
   end();
   if (config_.stop_instances_on_exit) {
     stop_all_instances();
-    if (outside_.remove_networks) outside_.remove_networks();
+    if (dependencies_.networks.remove) dependencies_.networks.remove();
   }
   shell::log(LogLevel::Info, "agent ends");
 }
@@ -110,10 +111,10 @@ void Daemon::run() {
 void Daemon::stop() { inbox_.close(); }
 
 // Also there, and not offered: what an earlier life has left something running on.
-std::vector<Runtimes::Offered> Daemon::offer_at_start() {
+std::vector<RuntimeSet::Offered> Daemon::offer_at_start() {
   std::vector<RuntimeConfig> all = config_.runtimes;
-  if (outside_.runtimes_of_runs) {
-    for (RuntimeConfig& found : outside_.runtimes_of_runs()) {
+  if (dependencies_.runtimes.of_runs) {
+    for (RuntimeConfig& found : dependencies_.runtimes.of_runs()) {
       const bool is_known = std::any_of(
           all.begin(), all.end(), [&](const RuntimeConfig& one) { return one.name == found.name; });
       if (is_known) continue;
@@ -125,13 +126,15 @@ std::vector<Runtimes::Offered> Daemon::offer_at_start() {
   return offer(config_.runtimes);
 }
 
-std::vector<Runtimes::Offered> Daemon::offer(const std::vector<RuntimeConfig>& runtimes) {
+std::vector<RuntimeSet::Offered> Daemon::offer(const std::vector<RuntimeConfig>& runtimes) {
   const auto make = [this](const RuntimeConfig& config) {
     return std::make_shared<OrderedRuntime>(
-        [&](runtime::RunListener& listener) { return outside_.make_runtime(config, listener); },
-        [this](agent::Event event) { tell(std::move(event)); }, outside_.states);
+        [&](runtime::RunListener& listener) {
+          return dependencies_.runtimes.make(config, listener);
+        },
+        [this](agent::Event event) { tell(std::move(event)); }, dependencies_.states);
   };
-  Runtimes::Change change = runtimes_.offer(runtimes, make);
+  RuntimeSet::Change change = runtimes_.offer(runtimes, make);
   for (const std::string& what : change.refused) shell::log(LogLevel::Warning, what);
   return std::move(change.offered);
 }
@@ -140,7 +143,7 @@ void Daemon::set_runtimes(const std::vector<RuntimeConfig>& runtimes) {
   const std::lock_guard lock(watch_mutex_);
   if (inbox_.closed()) return;
   offered_ = offer(runtimes);
-  for (const Runtimes::Offered& one : offered_) one.runtime->runtime().reconsider();
+  for (const RuntimeSet::Offered& one : offered_) one.runtime->runtime().reconsider();
   if (watch_) watch_->offer(offered_);
 }
 
@@ -148,23 +151,24 @@ void Daemon::begin() {
   {
     const std::lock_guard lock(watch_mutex_);
     watch_ = std::make_unique<NodeWatch>(
-        node_, offered_, [this](agent::Event event) { tell(std::move(event)); }, outside_.address);
+        node_, offered_, [this](agent::Event event) { tell(std::move(event)); },
+        dependencies_.networks.address);
   }
   measuring_ = std::make_unique<shell::Periodic>(config_.measure_period, [this] { measure(); });
-  if (outside_.count_disk) {
+  if (dependencies_.disk.count) {
     counting_ = std::make_unique<shell::Periodic>(config_.disk_period, [this] { count_disks(); });
   }
-  if (outside_.states.look) {
+  if (dependencies_.states.look) {
     saving_ = std::make_unique<shell::Periodic>(config_.state_period, [this] { look_at_states(); });
   }
-  if (!outside_.open_link) return shell::notify_ready();
-  if (outside_.credentials) {
+  if (!dependencies_.open_link) return shell::notify_ready();
+  if (dependencies_.identity.credentials) {
     renewal_ = std::make_unique<Renewal>(
-        *outside_.credentials,
+        *dependencies_.identity.credentials,
         RenewalOutlets{
             .send = [this](std::uint64_t connection,
                            v1::FromAgent message) { send(connection, std::move(message)); },
-            .save = outside_.save_credentials,
+            .save = dependencies_.identity.save,
             .use =
                 [this](const trust::KeyAndCertificate& identity) {
                   const std::lock_guard lock(link_mutex_);
@@ -173,7 +177,7 @@ void Daemon::begin() {
             .now = [] { return std::chrono::system_clock::now(); }});
   }
   const std::lock_guard lock(link_mutex_);  // who wants to send before there is a link waits
-  link_ = outside_.open_link(listener());
+  link_ = dependencies_.open_link(listener());
   shell::notify_ready();
 }
 
@@ -282,7 +286,7 @@ agent::HealthChecked Daemon::check_health(const agent::CheckHealth& check) {
   agent::HealthChecked checked{check.spec.key, check.run, false, ""};
   const RuntimeRef runtime = runtimes_.find(check.spec.runtime);
   if (runtime == nullptr || !check.spec.item.health) return checked;
-  const auto answer = outside_.check_health(check.spec, runtime->runtime());
+  const auto answer = dependencies_.instances.check_health(check.spec, runtime->runtime());
   checked.healthy = answer.healthy;
   checked.message = answer.message;
   return checked;
@@ -317,7 +321,7 @@ void Daemon::measure() {
 // rarely, by a thread of its own, and no walk goes on for ever.
 void Daemon::count_disks() {
   std::map<model::InstanceKey, model::Footprint> counted;
-  for (const model::InstanceKey& key : running()) counted[key] = outside_.count_disk(key);
+  for (const model::InstanceKey& key : running()) counted[key] = dependencies_.disk.count(key);
   const std::lock_guard lock(disk_mutex_);
   on_disk_ = std::move(counted);
 }
@@ -325,7 +329,7 @@ void Daemon::count_disks() {
 void Daemon::look_at_states() {
   if (inbox_.states_wait()) return;  // the store is full, perhaps
   for (const model::InstanceKey& key : running()) {
-    if (auto saved = outside_.states.look(key)) tell(*std::move(saved));
+    if (auto saved = dependencies_.states.look(key)) tell(*std::move(saved));
   }
 }
 
@@ -379,7 +383,7 @@ Result<std::unique_ptr<runtime::ExecSession>> Daemon::exec(const model::Instance
 
 // In the reverse order of their starting: what others may need goes last.
 void Daemon::stop_all_instances() {
-  const auto loaded = load(outside_.store);
+  const auto loaded = load(dependencies_.store.store);
   std::map<std::int64_t, std::vector<std::pair<RuntimeRef, model::FoundRun>>> by_priority;
   leaving_ = true;
   for (const RuntimeRef& one : runtimes_.all()) {

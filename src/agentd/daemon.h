@@ -19,7 +19,7 @@
 #include "agentd/ordered_runtime.h"
 #include "agentd/performer.h"
 #include "agentd/renewal.h"
-#include "agentd/runtimes.h"
+#include "agentd/runtime_set.h"
 #include "agentd/streams.h"
 #include "agentd/usage.h"
 #include "link/agent_end.h"
@@ -35,27 +35,52 @@ struct Link {
   std::function<void(trust::KeyAndCertificate)> set_identity;
 };
 
-// What the daemon stands on.
-struct Outside {
+struct StoreAccess {
   store::Store& store;
-  bool store_was_lost = false;  // or is older than it should be
+  bool was_lost = false;  // or is older than it should be
+};
+
+struct RuntimeFactory {
   std::function<std::unique_ptr<runtime::Runtime>(const RuntimeConfig&, runtime::RunListener&)>
-      make_runtime;
+      make;
   // Those that something of an earlier life may still run on.
-  std::function<std::vector<RuntimeConfig>()> runtimes_of_runs = {};
-  std::function<Link(link::AgentEndListener)> open_link;  // none: nobody to talk to
-  std::optional<trust::Credentials> credentials;          // to be renewed
-  std::function<Result<void>(const trust::Credentials&)> save_credentials;
+  std::function<std::vector<RuntimeConfig>()> of_runs = {};
+};
+
+struct IdentityAccess {
+  std::optional<trust::Credentials> credentials;  // to be renewed
+  std::function<Result<void>(const trust::Credentials&)> save;
+};
+
+// What instances say and how they are.
+struct InstanceAccess {
   std::function<Result<ReadLog>(const model::InstanceKey&, std::size_t lines)> open_log;
   std::function<runtime::HealthAnswer(const model::InstanceSpec&, runtime::Runtime&)> check_health;
-  std::shared_ptr<NetworkControl> networks = nullptr;  // none: instances use that of the machine
+};
+
+struct NetworkAccess {
+  std::shared_ptr<NetworkControl> control = nullptr;  // none: instances use that of the machine
   std::function<std::optional<model::Ipv4>()> address = {};  // of this node in networks; may change
-  std::function<void()> remove_networks = {};                // when nothing runs any more
-  StateEnds states = {};
+  std::function<void()> remove = {};                         // when nothing runs any more
+};
+
+struct DiskAccess {
   // What an instance has on disk; none: nothing is said of it. May take long.
-  std::function<model::Footprint(const model::InstanceKey&)> count_disk = {};
-  EraseData erase_data = {};
+  std::function<model::Footprint(const model::InstanceKey&)> count = {};
+  EraseData erase = {};
   TidyImages tidy_images = {};
+};
+
+// What the daemon stands on, one part per concern.
+struct Dependencies {
+  StoreAccess store;
+  RuntimeFactory runtimes;
+  std::function<Link(link::AgentEndListener)> open_link = {};  // none: nobody to talk to
+  IdentityAccess identity = {};
+  InstanceAccess instances = {};
+  NetworkAccess networks = {};
+  StateEnds states = {};
+  DiskAccess disk = {};
 };
 
 // The agent: its core, and all that it does in the world.
@@ -63,7 +88,7 @@ class Daemon {
  public:
   // Loads what was durable. What is damaged is left out: then the agent keeps what runs until it is
   // told anew.
-  static Result<std::unique_ptr<Daemon>> open(Config config, Outside outside);
+  static Result<std::unique_ptr<Daemon>> open(Config config, Dependencies dependencies);
   ~Daemon();
 
   // Until `stop`, on this thread. What runs goes on running, unless the configuration says
@@ -83,7 +108,7 @@ class Daemon {
     model::NodeInfo node;
   };
 
-  Daemon(Config config, Outside outside, Facts facts);
+  Daemon(Config config, Dependencies dependencies, Facts facts);
 
   void tell(agent::Event event);
   void received(std::uint64_t connection, v1::ToAgent message);
@@ -102,24 +127,24 @@ class Daemon {
   Result<std::unique_ptr<runtime::ExecSession>> exec(const model::InstanceKey& key,
                                                      const runtime::ExecRequest& request,
                                                      const runtime::ExecListener& listener);
-  std::vector<Runtimes::Offered> offer_at_start();
-  std::vector<Runtimes::Offered> offer(const std::vector<RuntimeConfig>& runtimes);
+  std::vector<RuntimeSet::Offered> offer_at_start();
+  std::vector<RuntimeSet::Offered> offer(const std::vector<RuntimeConfig>& runtimes);
   void begin();
   void end();
   void stop_all_instances();
 
   const Config config_;
-  Outside outside_;
+  Dependencies dependencies_;
   model::NodeInfo node_;
   Inbox inbox_;
   std::atomic<bool> leaving_ = false;  // the core is gone, all that matters is who still runs
   shell::Mailbox<agent::Exited> farewell_;
-  Runtimes runtimes_;
+  RuntimeSet runtimes_;
   std::unique_ptr<Performer> performer_;
   Loop loop_;
   UsageMeter meter_;
   std::mutex watch_mutex_;
-  std::vector<Runtimes::Offered> offered_;  // until there is a watch
+  std::vector<RuntimeSet::Offered> offered_;  // until there is a watch
   std::unique_ptr<NodeWatch> watch_;
   std::unique_ptr<shell::Periodic> measuring_;
   std::unique_ptr<shell::Periodic> counting_;

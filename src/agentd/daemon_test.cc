@@ -45,15 +45,15 @@ struct FakeStates {
   std::promise<model::SavedState> taken;
   std::string found;
 
-  std::function<void(Config&, Outside&)> installed() {
-    return [this](Config&, Outside& outside) {
-      outside.states.take =
+  std::function<void(Config&, Dependencies&)> installed() {
+    return [this](Config&, Dependencies& dependencies) {
+      dependencies.states.take =
           [this](const model::InstanceSpec&,
                  const model::SavedState& state) -> tl::expected<void, model::Problem> {
         taken.set_value(state);
         return {};
       };
-      outside.states.look =
+      dependencies.states.look =
           [this](const model::InstanceKey& key) -> std::optional<agent::StateSaved> {
         if (found.empty()) return std::nullopt;
         return agent::StateSaved{key, Bytes(1), "digest-of-" + found, found};
@@ -148,8 +148,9 @@ TEST_F(DaemonTest, AnAgentWhoseStoreIsLostAdoptsWhatRuns) {
   }
   FakeStore empty;
   FakeServer later;
-  const RunningAgent agent(machine_, empty, &later,
-                           [](Config&, Outside& outside) { outside.store_was_lost = true; });
+  const RunningAgent agent(machine_, empty, &later, [](Config&, Dependencies& dependencies) {
+    dependencies.store.was_lost = true;
+  });
   EXPECT_TRUE(later.wait_for_status("web", is_active));
   EXPECT_TRUE(machine_.stops().empty());
   later.say(a_command(2, {a_spec("web")}));
@@ -161,8 +162,9 @@ TEST_F(DaemonTest, AnAgentWhoseStoreIsLostAdoptsWhatRuns) {
 TEST_F(DaemonTest, AnAgentWhoseStoreIsLostIsInDoubtAlsoInItsNextLife) {
   FakeStore older;
   {
-    const RunningAgent agent(machine_, older, nullptr,
-                             [](Config&, Outside& outside) { outside.store_was_lost = true; });
+    const RunningAgent agent(machine_, older, nullptr, [](Config&, Dependencies& dependencies) {
+      dependencies.store.was_lost = true;
+    });
   }
   const RunningAgent agent(machine_, older, &server_);
   EXPECT_TRUE(server_.wait_for_report([](const v1::AgentMessage& message) {
@@ -254,7 +256,7 @@ TEST_F(DaemonTest, WhatIsMeasuredOfTheNodeCanBeReadByTheOtherEnd) {
 
 TEST_F(DaemonTest, AllInstancesAreStoppedAtTheEndIfThatIsWanted) {
   {
-    const RunningAgent agent(machine_, store_, &server_, [](Config& config, Outside&) {
+    const RunningAgent agent(machine_, store_, &server_, [](Config& config, Dependencies&) {
       config.stop_instances_on_exit = true;
     });
     server_.say(a_command(1, {a_spec("base", 100), a_spec("app", 10), a_spec("toy", 1)}));
@@ -267,8 +269,8 @@ TEST_F(DaemonTest, AllInstancesAreStoppedAtTheEndIfThatIsWanted) {
 }
 
 TEST_F(DaemonTest, HealthIsCheckedAndReported) {
-  const auto unhealthy = [](Config&, Outside& outside) {
-    outside.check_health = [](const model::InstanceSpec&, runtime::Runtime&) {
+  const auto unhealthy = [](Config&, Dependencies& dependencies) {
+    dependencies.instances.check_health = [](const model::InstanceSpec&, runtime::Runtime&) {
       return runtime::HealthAnswer{.healthy = false, .message = "no answer at all"};
     };
   };
@@ -313,9 +315,10 @@ bool ends(const v1::FromAgent& message, std::uint64_t stream) {
 struct FakeLog {
   shell::Mailbox<runtime::LogLine> lines{100};
 
-  std::function<void(Config&, Outside&)> installed() {
-    return [this](Config&, Outside& outside) {
-      outside.open_log = [this](const model::InstanceKey& key, std::size_t) -> Result<ReadLog> {
+  std::function<void(Config&, Dependencies&)> installed() {
+    return [this](Config&, Dependencies& dependencies) {
+      dependencies.instances.open_log = [this](const model::InstanceKey& key,
+                                               std::size_t) -> Result<ReadLog> {
         if (key != key_of("web")) return not_found("no such log");
         return ReadLog([this](Duration wait) { return lines.take(shell::now() + wait); });
       };
@@ -399,10 +402,10 @@ RuntimeConfig a_runtime(const std::string& name) {
   return {.name = name, .probe_period = 20ms, .probe_deadline = 20ms};
 }
 
-class RuntimesTest : public DaemonTest {
+class RuntimeSetTest : public DaemonTest {
  protected:
-  std::function<void(Config&, Outside&)> with(const std::vector<std::string>& names) {
-    return [names](Config& config, Outside&) {
+  std::function<void(Config&, Dependencies&)> with(const std::vector<std::string>& names) {
+    return [names](Config& config, Dependencies&) {
       config.runtimes.clear();
       for (const std::string& name : names) config.runtimes.push_back(a_runtime(name));
     };
@@ -525,7 +528,7 @@ TEST_F(RuntimesTest, OneThatComesBackHasWhatRunsOnIt) {
 }
 
 TEST_F(RuntimesTest, WhatIsConfiguredOfARuntimeIsTold) {
-  const auto change = [](Config& config, Outside&) {
+  const auto change = [](Config& config, Dependencies&) {
     config.runtimes = {a_runtime("a")};
     config.runtimes[0].primary = true;
     config.runtimes[0].grace = 7s;

@@ -164,8 +164,8 @@ void NodeWatch::Shared::end_those_that_have_left() {
   });
 }
 
-NodeWatch::NodeWatch(model::NodeInfo node, const std::vector<Runtimes::Offered>& offered, Tell tell,
-                     std::function<std::optional<model::Ipv4>()> address)
+NodeWatch::NodeWatch(model::NodeInfo node, const std::vector<RuntimeSet::Offered>& offered,
+                     Tell tell, std::function<std::optional<model::Ipv4>()> address)
     : tell_(std::move(tell)),
       address_(std::move(address)),
       shared_(new Shared{.mutex = {},
@@ -200,7 +200,7 @@ NodeWatch::~NodeWatch() {
   }
 }
 
-void NodeWatch::offer(const std::vector<Runtimes::Offered>& offered) {
+void NodeWatch::offer(const std::vector<RuntimeSet::Offered>& offered) {
   std::vector<Probing::Offer> offers;
   for (const auto& [config, runtime] : offered) offers.push_back(offer_of(config, *runtime));
   const std::lock_guard lock(shared_->mutex);

@@ -8,7 +8,7 @@
 
 #include "agentd/config.h"
 #include "agentd/ordered_runtime.h"
-#include "agentd/runtimes.h"
+#include "agentd/runtime_set.h"
 #include "model/node.h"
 
 namespace berth::agentd {
@@ -21,7 +21,7 @@ Result<model::NodeInfo> describe_node(const Config& config);
 // Probing.
 class NodeWatch {
  public:
-  NodeWatch(model::NodeInfo node, const std::vector<Runtimes::Offered>& offered, Tell tell,
+  NodeWatch(model::NodeInfo node, const std::vector<RuntimeSet::Offered>& offered, Tell tell,
             std::function<std::optional<model::Ipv4>()> address = {});
   // Waits a moment for what is under way. What hangs is left behind; it tells nothing any more.
   ~NodeWatch();
@@ -30,7 +30,7 @@ class NodeWatch {
   NodeWatch& operator=(const NodeWatch&) = delete;
 
   // The runtimes from now on. Does not block.
-  void offer(const std::vector<Runtimes::Offered>& offered);
+  void offer(const std::vector<RuntimeSet::Offered>& offered);
 
  private:
   struct Shared;

@@ -36,8 +36,9 @@ std::string place_of(const std::string* reference) {
 
 }  // namespace
 
-Performer::Performer(Runtimes& runtimes, CheckHealth check_health, EraseData erase_data, Tell tell,
-                     std::size_t threads, NetworkControl* networks, TidyImages tidy_images)
+Performer::Performer(RuntimeSet& runtimes, CheckHealth check_health, EraseData erase_data,
+                     Tell tell, std::size_t threads, NetworkControl* networks,
+                     TidyImages tidy_images)
     : runtimes_(runtimes),
       check_health_(std::move(check_health)),
       erase_data_(std::move(erase_data)),

@@ -13,7 +13,7 @@
 
 #include "agent/events.h"
 #include "agentd/network_control.h"
-#include "agentd/runtimes.h"
+#include "agentd/runtime_set.h"
 #include "base/result.h"
 #include "shell/workers.h"
 
@@ -35,7 +35,7 @@ class Performer {
  public:
   // The runtimes must outlive it, and so must `networks`; without that, networks are not looked
   // after on this machine.
-  Performer(Runtimes& runtimes, CheckHealth check_health, EraseData erase_data, Tell tell,
+  Performer(RuntimeSet& runtimes, CheckHealth check_health, EraseData erase_data, Tell tell,
             std::size_t threads, NetworkControl* networks = nullptr, TidyImages tidy_images = {});
 
   // Neither blocks. The end of a run is forgotten when it is durable what follows from it.
@@ -66,7 +66,7 @@ class Performer {
   shell::Workers& workers_for(const OrderedRuntime& runtime);
   shell::Workers& fetchers_for(const agent::Prepare& prepare);
 
-  Runtimes& runtimes_;
+  RuntimeSet& runtimes_;
   const CheckHealth check_health_;
   const EraseData erase_data_;
   const Tell tell_;

@@ -52,7 +52,7 @@ class SlowComponents final : public runtime::Runtime {
 
 TEST(Performer, NothingWaitsForAComponentThatIsBeingInstalledNotEvenTheEndOfTheAgent) {
   testing::FakeMachine machine;
-  Runtimes runtimes;
+  RuntimeSet runtimes;
   const Tell ignore = [](agent::Event) {};
   runtimes.offer({{.name = "process"}, {.name = "rootfs", .type = model::RuntimeType::Rootfs}},
                  [&](const RuntimeConfig& config) {
@@ -145,7 +145,7 @@ TEST(Performer, NothingWaitsForImagesAndWhoWantTheSameOneShareOnePull) {
     std::unique_lock lock(mutex);
     return changed.wait_for(lock, testing::kPatience, [&] { return answers.contains(answer); });
   };
-  Runtimes runtimes;
+  RuntimeSet runtimes;
   runtimes.offer({{.name = "runc", .type = model::RuntimeType::Runc}}, [&](const RuntimeConfig&) {
     const MakeRuntime make = [](runtime::RunListener&) { return std::make_unique<SlowImages>(); };
     return std::make_shared<OrderedRuntime>(make, note);
@@ -188,7 +188,7 @@ class OrderOfThings : public ::testing::Test {
   }
 
   testing::FakeMachine machine_;
-  Runtimes runtimes_;
+  RuntimeSet runtimes_;
   const Tell ignore_ = [](agent::Event) {};
   const CheckHealth no_checks_ = [](const agent::CheckHealth&) { return agent::HealthChecked{}; };
   const EraseData nothing_to_erase_ = [](const model::InstanceKey&, const std::stop_token&) {

@@ -17,7 +17,7 @@
 #include "agentd/daemon.h"
 #include "agentd/join_command.h"
 #include "agentd/machine.h"
-#include "agentd/real_outside.h"
+#include "agentd/real_dependencies.h"
 #include "agentd/tag.h"
 #include "runtime/component/crash_points.h"
 #include "runtime/container/cgroup.h"
@@ -161,9 +161,9 @@ Result<void> run(Config config, Settings settings, const Arguments& arguments) {
   const AgentStore opened = TRY(open_agent_store(config.state_dir));
   TRY(take_stock(config, *opened.store));
   warn_if_alone(config, credentials);
-  Outside outside = real_outside(config, *opened.store, credentials);
-  outside.store_was_lost = opened.was_lost;
-  const auto daemon = TRY(Daemon::open(config, std::move(outside)));
+  Dependencies dependencies = real_dependencies(config, *opened.store, credentials);
+  dependencies.store.was_lost = opened.was_lost;
+  const auto daemon = TRY(Daemon::open(config, std::move(dependencies)));
 
   std::thread running([&daemon] { daemon->run(); });
   while (signals.wait(std::nullopt) == SIGHUP) reload(*daemon, settings, arguments);

@@ -27,12 +27,12 @@ struct Unit {
     return *authority.sign(request, identity, validity, std::chrono::system_clock::now());
   }
 
-  std::function<void(Config&, Outside&)> credentials(std::chrono::hours validity) const {
-    return [this, validity](Config&, Outside& outside) {
+  std::function<void(Config&, Dependencies&)> credentials(std::chrono::hours validity) const {
+    return [this, validity](Config&, Dependencies& dependencies) {
       const std::string key = trust::make_key();
       const std::string certificate = sign(*trust::make_request(key), validity);
-      outside.credentials = {{key, certificate}, authority.pem().certificate};
-      outside.save_credentials = [kept = saved](const trust::Credentials& renewed) {
+      dependencies.identity.credentials = {{key, certificate}, authority.pem().certificate};
+      dependencies.identity.save = [kept = saved](const trust::Credentials& renewed) {
         *kept = renewed;
         return Result<void>{};
       };

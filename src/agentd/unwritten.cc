@@ -41,7 +41,8 @@ Permitted permitted_without_store(const agent::Effects& effects, const std::stri
     const auto* start = std::get_if<agent::Start>(&action);
     const auto* stop = std::get_if<agent::Stop>(&action);
     if (start != nullptr) {
-      const model::Problem why{"StoreNotWritable", "its node cannot write: " + problem};
+      const model::Problem why{"StoreNotWritable", "its node cannot write: " + problem,
+                               model::Hindrance::StoreNotWritable};
       permitted.refused.push_back(agent::StartFailed{start->spec.key, start->run, why});
     } else if (stop != nullptr && changed.contains(stop->key)) {
       permitted.refused.push_back(agent::StopWithheld{stop->key, stop->run});

@@ -87,7 +87,7 @@ std::string image_text(const model::Item* item, std::uint32_t image) {
 // What the placement reserves of cpu and ram on its node.
 placement::Amounts reserved_by(const Placement& placement, const placement::Directory& directory) {
   const model::Item* item = directory.item(placement.key.item, placement.version);
-  const placement::NodeView* node = directory.node(placement.place.node);
+  const placement::SnapshotNode* node = directory.node(placement.place.node);
   if (item == nullptr || node == nullptr) return {};
   return placement::asked_of(*item, node->info->capacity, node->settings);
 }

@@ -147,7 +147,7 @@ Result<World> load_world(const PlanningFlags& flags, Console& console) {
   if (flags.offline) return world;
   world.moment = codec::from_wire(cluster.moment());
   forget_nodes_in(in_files, world.moment);
-  placement::try_again(world.moment.held, *world.before, applied_by(in_files, world.documents));
+  placement::try_again(world.moment.failures, *world.before, applied_by(in_files, world.documents));
   return world;
 }
 

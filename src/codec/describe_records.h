@@ -166,9 +166,10 @@ void describe(V& v, T& record) {
 
 template <class V, Is<model::Problem> T>
 void describe(V& v, T& problem) {
-  auto& [reason, message] = problem;
+  auto& [reason, message, hindrance] = problem;
   v.required("reason", reason);
   v.field("message", message);
+  v.field("hindrance", hindrance);
 }
 
 template <class V, Is<model::RolloutRecord> T>

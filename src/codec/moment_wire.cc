@@ -81,8 +81,8 @@ NodeMoment node_from(const v1::NodeMoment& message) {
   return node;
 }
 
-void write_held(const placement::Held& held, v1::ClusterMoment& message) {
-  for (const auto& [request, versions] : held.versions) {
+void write_failures(const placement::KnownFailures& failures, v1::ClusterMoment& message) {
+  for (const auto& [request, versions] : failures.versions) {
     v1::HeldVersions& one = *message.add_held();
     one.set_item(request.first.value());
     one.set_subject(request.second.value());
@@ -90,26 +90,26 @@ void write_held(const placement::Held& held, v1::ClusterMoment& message) {
     one.set_version(versions.instead.whole);
     one.mutable_version_of()->insert(versions.instead.of.begin(), versions.instead.of.end());
   }
-  for (const auto& [key, nodes] : held.avoided) {
+  for (const auto& [key, nodes] : failures.avoided) {
     v1::AvoidedNodes& one = *message.add_avoided();
     *one.mutable_key() = to_wire(key);
     for (const model::NodeId& node : nodes) one.add_nodes(node.value());
   }
 }
 
-placement::Held held_from(const v1::ClusterMoment& message) {
-  placement::Held held;
+placement::KnownFailures failures_from(const v1::ClusterMoment& message) {
+  placement::KnownFailures failures;
   for (const v1::HeldVersions& one : message.held()) {
     placement::Versions instead{.whole = one.version(), .of = {}};
     instead.of.insert(one.version_of().begin(), one.version_of().end());
-    held.versions.emplace(std::pair{model::ItemId(one.item()), model::SubjectId(one.subject())},
-                          placement::HeldVersions{one.failed(), std::move(instead)});
+    failures.versions.emplace(std::pair{model::ItemId(one.item()), model::SubjectId(one.subject())},
+                              placement::FailedVersion{one.failed(), std::move(instead)});
   }
   for (const v1::AvoidedNodes& one : message.avoided()) {
-    std::set<model::NodeId>& nodes = held.avoided[key_from(one.key())];
+    std::set<model::NodeId>& nodes = failures.avoided[key_from(one.key())];
     for (const std::string& node : one.nodes()) nodes.insert(model::NodeId(node));
   }
-  return held;
+  return failures;
 }
 
 }  // namespace
@@ -130,7 +130,7 @@ v1::ClusterMoment to_wire(const placement::Moment& moment) {
     one.mutable_place()->set_runtime(place.runtime.value());
   }
   for (const model::InstanceKey& key : moment.returning) *message.add_returning() = to_wire(key);
-  write_held(moment.held, message);
+  write_failures(moment.failures, message);
   return message;
 }
 
@@ -147,7 +147,7 @@ placement::Moment from_wire(const v1::ClusterMoment& message) {
         model::Place{model::NodeId(one.place().node()), model::RuntimeId(one.place().runtime())});
   }
   for (const v1::InstanceKey& key : message.returning()) moment.returning.insert(key_from(key));
-  moment.held = held_from(message);
+  moment.failures = failures_from(message);
   return moment;
 }
 

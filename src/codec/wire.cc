@@ -18,6 +18,16 @@
 namespace berth::codec {
 namespace {
 
+v1::Hindrance to_wire(model::Hindrance hindrance) {
+  switch (hindrance) {
+    case model::Hindrance::None: return v1::HINDRANCE_UNSPECIFIED;
+    case model::Hindrance::BeingFetched: return v1::BEING_FETCHED;
+    case model::Hindrance::RuntimeNotReady: return v1::RUNTIME_NOT_READY;
+    case model::Hindrance::StoreNotWritable: return v1::STORE_NOT_WRITABLE;
+  }
+  CHECK(false, "unknown hindrance");
+}
+
 // The wire takes only UTF-8: a message with anything else would be refused as a whole.
 std::string to_utf8(std::string_view text) {
   std::string clean;
@@ -224,10 +234,29 @@ Result<model::SavedState> read(const v1::SavedState& state, const Path& at) {
   return out;
 }
 
+// An agent of an earlier release says it in words only.
+model::Hindrance hindrance_in_words(std::string_view reason) {
+  if (reason == "Pulling") return model::Hindrance::BeingFetched;
+  if (reason == "RuntimeNotReady") return model::Hindrance::RuntimeNotReady;
+  if (reason == "StoreNotWritable") return model::Hindrance::StoreNotWritable;
+  return model::Hindrance::None;
+}
+
+Result<model::Hindrance> read(v1::Hindrance hindrance, std::string_view reason, const Path& at) {
+  switch (hindrance) {
+    case v1::HINDRANCE_UNSPECIFIED: return hindrance_in_words(reason);
+    case v1::BEING_FETCHED: return model::Hindrance::BeingFetched;
+    case v1::RUNTIME_NOT_READY: return model::Hindrance::RuntimeNotReady;
+    case v1::STORE_NOT_WRITABLE: return model::Hindrance::StoreNotWritable;
+    default: return wrong(at, "is not known");
+  }
+}
+
 Result<model::Problem> read(const v1::Problem& problem, const Path& at) {
   model::Problem out;
   out.reason = TRY(text_for_people(problem.reason(), Path(at, "reason")));
   out.message = TRY(text_for_people(problem.message(), Path(at, "message")));
+  out.hindrance = TRY(read(problem.hindrance(), out.reason, Path(at, "hindrance")));
   return out;
 }
 
@@ -388,6 +417,7 @@ v1::Problem to_wire(const model::Problem& problem) {
   v1::Problem out;
   out.set_reason(for_people(problem.reason));
   out.set_message(for_people(problem.message));
+  out.set_hindrance(to_wire(problem.hindrance));
   return out;
 }
 

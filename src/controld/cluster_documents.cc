@@ -13,7 +13,7 @@ namespace {
 
 using placement::Reachability;
 
-model::Node document_of(const placement::NodeView& view) {
+model::Node document_of(const placement::SnapshotNode& view) {
   model::Node node;
   node.id = view.id;
   node.info = *view.info;
@@ -29,7 +29,8 @@ model::Node document_of(const placement::NodeView& view) {
 // Each with what runs there, and what has to come back there.
 std::map<model::NodeId, model::Node> documents_of_nodes(const placement::Snapshot& snapshot) {
   std::map<model::NodeId, model::Node> nodes;
-  for (const placement::NodeView& view : snapshot.nodes) nodes.emplace(view.id, document_of(view));
+  for (const placement::SnapshotNode& view : snapshot.nodes)
+    nodes.emplace(view.id, document_of(view));
   for (const auto& [key, present] : snapshot.present) {
     const auto node = nodes.find(present.place.node);
     if (node == nodes.end()) continue;
@@ -54,14 +55,14 @@ placement::Versions held_by(const model::RolloutRecord& rollout) {
 }
 
 // Of what is asked for. Plans look to the end of rollouts that are on their way.
-placement::Held held_in(const control::Controller& controller,
-                        const placement::Snapshot& snapshot) {
-  placement::Held held{.versions = {}, .avoided = snapshot.avoided};
+placement::KnownFailures failures_in(const control::Controller& controller,
+                                     const placement::Snapshot& snapshot) {
+  placement::KnownFailures failures{.versions = {}, .avoided = snapshot.avoided};
   for (const auto& [key, rollout] : controller.durable().rollouts) {
     if (!rollout.failed || !snapshot.versions.contains(key)) continue;
-    held.versions.emplace(key, placement::HeldVersions{rollout.to, held_by(rollout)});
+    failures.versions.emplace(key, placement::FailedVersion{rollout.to, held_by(rollout)});
   }
-  return held;
+  return failures;
 }
 
 placement::Moment moment_of(const control::Controller& controller,
@@ -70,8 +71,8 @@ placement::Moment moment_of(const control::Controller& controller,
                            .homes = snapshot.homes,
                            .bound = snapshot.bound,
                            .returning = {},
-                           .held = held_in(controller, snapshot)};
-  for (const placement::NodeView& node : snapshot.nodes) {
+                           .failures = failures_in(controller, snapshot)};
+  for (const placement::SnapshotNode& node : snapshot.nodes) {
     moment.nodes.push_back(placement::moment_of(node));
   }
   for (const auto& [key, present] : snapshot.present) {
@@ -125,7 +126,7 @@ model::Manifest outline_of(const control::Durable& durable) {
 Cluster overlaid(Cluster cluster, model::Manifest documents) {
   std::set<Identity> replaced;
   cluster.before = cluster.documents;
-  placement::try_again(cluster.moment.held, *cluster.before, documents);
+  placement::try_again(cluster.moment.failures, *cluster.before, documents);
   for (const model::Document& document : documents) {
     replaced.insert(identity_of(document));
     if (const auto* node = std::get_if<model::Node>(&document)) forget(cluster.moment, node->id);

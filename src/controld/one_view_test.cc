@@ -13,13 +13,13 @@
 namespace berth::controld {
 namespace {
 
-using placement::NodeView;
 using placement::Snapshot;
+using placement::SnapshotNode;
 
 constexpr std::uint64_t kHistories = 40;
 constexpr int kSteps = 120;
 
-bool is_same(const NodeView& a, const NodeView& b) {
+bool is_same(const SnapshotNode& a, const SnapshotNode& b) {
   return placement::moment_of(a) == placement::moment_of(b) && *a.info == *b.info &&
          a.settings == b.settings && a.usage == b.usage;
 }

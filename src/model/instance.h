@@ -35,10 +35,30 @@ constexpr bool is_up(InstanceState state) {
 // What a run shall do: go on, or stand still and use no processor.
 enum class Pausing { Running, Paused };
 
-// Why an instance is not active: one CamelCase token for programs, a sentence for people.
+// What keeps an instance from being started, as far as Berth itself decides on it.
+enum class Hindrance {
+  None,  // or none of these
+  BeingFetched,
+  RuntimeNotReady,
+  StoreNotWritable,
+};
+
+template <>
+struct Names<Hindrance> {
+  static constexpr std::string_view kWhat = "hindrance";
+  static constexpr std::array kTable{
+      Word<Hindrance>{Hindrance::None, "none"},
+      Word<Hindrance>{Hindrance::BeingFetched, "being-fetched"},
+      Word<Hindrance>{Hindrance::RuntimeNotReady, "runtime-not-ready"},
+      Word<Hindrance>{Hindrance::StoreNotWritable, "store-not-writable"},
+  };
+};
+
+// Why an instance is not active: one CamelCase token for other programs, a sentence for people.
 struct Problem {
   std::string reason;
   std::string message;
+  Hindrance hindrance = Hindrance::None;
 
   friend bool operator==(const Problem&, const Problem&) = default;
 };

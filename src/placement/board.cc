@@ -218,7 +218,7 @@ bool Board::leaves_storage(const Request& request, const Placement& placement) c
 }
 
 NodeLoad Board::load_of(std::size_t node) const {
-  const NodeView& view = nodes()[node];
+  const SnapshotNode& view = nodes()[node];
   NodeLoad load{.node = view.id,
                 .capacity = view.info->capacity,
                 .before = {},
@@ -270,7 +270,7 @@ Refusal Board::refusal_of(std::size_t position) {
 Placement Board::placement_of(std::size_t position) {
   const Request& request = requests_[position];
   Seat& seat = seats_[position];
-  const NodeView& node = nodes()[seat.choice->slot.node];
+  const SnapshotNode& node = nodes()[seat.choice->slot.node];
   const model::Place place{node.id, node.info->runtimes[seat.choice->slot.runtime].id};
   Placement placement{.key = request.key,
                       .version = request.item->version,
@@ -304,7 +304,7 @@ Plan Board::take_plan() {
     const auto node = node_positions_.find(present.place.node);
     const auto item = snapshot_.items.find({key.item, present.version});
     if (node == node_positions_.end() || item == snapshot_.items.end()) continue;
-    const NodeView& view = nodes()[node->second];
+    const SnapshotNode& view = nodes()[node->second];
     const Amounts asked = asked_of(*item->second, view.info->capacity, view.settings);
     NodeLoad& load = *std::ranges::find(plan.nodes, view.id, &NodeLoad::node);
     load.before = load.before + model::Usage{asked.cpu, asked.ram};

@@ -32,7 +32,7 @@ class Board {
   Board(const Snapshot& snapshot, const Options& options);
 
   const Snapshot& snapshot() const { return snapshot_; }
-  const std::vector<NodeView>& nodes() const { return snapshot_.nodes; }
+  const std::vector<SnapshotNode>& nodes() const { return snapshot_.nodes; }
   const std::vector<Request>& requests() const { return requests_; }
   const Seat& seat(std::size_t request) const { return seats_[request]; }
   const Ledger& ledger() const { return ledger_; }

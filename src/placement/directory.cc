@@ -12,7 +12,7 @@ typename Map::mapped_type found_in(const Map& map, const typename Map::key_type&
 }  // namespace
 
 Directory::Directory(const Snapshot& snapshot) : snapshot_(snapshot) {
-  for (const NodeView& node : snapshot.nodes) nodes_.emplace(node.id, &node);
+  for (const SnapshotNode& node : snapshot.nodes) nodes_.emplace(node.id, &node);
   for (const model::Deployment* deployment : snapshot.deployments) {
     for (const model::RunRequest& run : deployment->run) {
       runs_.emplace(std::pair{run.item, run.subject}, &run);
@@ -29,7 +29,7 @@ const model::Item* Directory::running_item(const model::InstanceKey& key) const 
   return present == snapshot_.present.end() ? nullptr : item(key.item, present->second.version);
 }
 
-const NodeView* Directory::node(const model::NodeId& id) const { return found_in(nodes_, id); }
+const SnapshotNode* Directory::node(const model::NodeId& id) const { return found_in(nodes_, id); }
 
 const model::RunRequest* Directory::run_request(const model::InstanceKey& key) const {
   return found_in(runs_, {key.item, key.subject});

@@ -18,12 +18,12 @@ class Directory {
   const model::Item* item(const model::ItemId& id, const std::string& version) const;
   // Of the version that runs of the instance now.
   const model::Item* running_item(const model::InstanceKey& key) const;
-  const NodeView* node(const model::NodeId& id) const;
+  const SnapshotNode* node(const model::NodeId& id) const;
   const model::RunRequest* run_request(const model::InstanceKey& key) const;
 
  private:
   const Snapshot& snapshot_;
-  std::map<model::NodeId, const NodeView*> nodes_;
+  std::map<model::NodeId, const SnapshotNode*> nodes_;
   std::map<std::pair<model::ItemId, model::SubjectId>, const model::RunRequest*> runs_;
 };
 

@@ -21,7 +21,7 @@ bool leaves(const Placement& placement, const model::NodeId& node) {
 // Everybody who is at one node now or will be.
 class Passage {
  public:
-  Passage(const Snapshot& snapshot, const Plan& plan, const NodeView& node)
+  Passage(const Snapshot& snapshot, const Plan& plan, const SnapshotNode& node)
       : snapshot_(snapshot), plan_(plan), id_(node.id), door_(node) {
     std::set<model::InstanceKey> staying;
     for (const Placement& placement : plan.placements) {
@@ -58,7 +58,7 @@ class Passage {
 
 }  // namespace
 
-Door::Door(NodeView node) : nodes_{std::move(node)}, ledger_(nodes_, Ledger::Capacity::Full) {}
+Door::Door(SnapshotNode node) : nodes_{std::move(node)}, ledger_(nodes_, Ledger::Capacity::Full) {}
 
 void Door::occupy(const model::InstanceKey& key, const model::Item* item,
                   const model::RuntimeId& runtime, Stay stay) {
@@ -108,7 +108,7 @@ std::set<model::InstanceKey> crowded_out(const Snapshot& snapshot, const Plan& p
     if (placement.from) left.insert(placement.from->node);
   }
   std::set<model::InstanceKey> keys;
-  for (const NodeView& node : snapshot.nodes) {
+  for (const SnapshotNode& node : snapshot.nodes) {
     if (left.contains(node.id)) Passage(snapshot, plan, node).add_crowded_out(keys);
   }
   return keys;

@@ -16,7 +16,7 @@ class Door {
  public:
   enum class Stay { Stays, Leaves };
 
-  explicit Door(NodeView node);
+  explicit Door(SnapshotNode node);
 
   // Is there now. Of an unknown item (nullptr) nobody knows what room it takes.
   void occupy(const model::InstanceKey& key, const model::Item* item,
@@ -32,7 +32,7 @@ class Door {
   Amounts asked(const model::Item& item) const;
   void take_room(const model::InstanceKey& key, const model::Item& item, Slot slot);
 
-  const std::vector<NodeView> nodes_;  // just the one
+  const std::vector<SnapshotNode> nodes_;  // just the one
   Ledger ledger_;
   std::map<model::InstanceKey, Holding> holdings_;
   bool somebody_leaves_ = false;

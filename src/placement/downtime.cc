@@ -8,19 +8,19 @@
 namespace berth::placement {
 namespace {
 
-bool is_up(const NodeView& node) {
+bool is_up(const SnapshotNode& node) {
   return node.reachability != Reachability::Lost &&
          node.info->state == model::NodeState::Provisioned;
 }
 
-bool has_just_one(const NodeView& node, const std::string& resource) {
+bool has_just_one(const SnapshotNode& node, const std::string& resource) {
   return std::ranges::any_of(node.info->shared_resources, [&](const model::SharedResource& shared) {
     return shared.name == resource && shared.count == 1;
   });
 }
 
 // Two running copies would share what only one may have.
-bool holds_something_exclusive(const model::Item& item, const NodeView& node) {
+bool holds_something_exclusive(const model::Item& item, const SnapshotNode& node) {
   if (node.info->partitions.unit_wide && model::keeps_state(item)) return true;
   if (item.skip_resource_limits) return false;  // such an item takes no shared resource
   return std::ranges::any_of(item.shared_resources, [&](const std::string& resource) {
@@ -28,7 +28,7 @@ bool holds_something_exclusive(const model::Item& item, const NodeView& node) {
   });
 }
 
-bool stops_first(const Placement& placement, const Directory& directory, const NodeView& from) {
+bool stops_first(const Placement& placement, const Directory& directory, const SnapshotNode& from) {
   const model::Item* item = directory.running_item(placement.key);
   if (item == nullptr) item = directory.item(placement.key.item, placement.version);
   if (item == nullptr) return false;
@@ -39,7 +39,7 @@ bool stops_first(const Placement& placement, const Directory& directory, const N
 Downtime downtime_of(const Placement& placement, const Directory& directory,
                      const std::set<model::InstanceKey>& crowded) {
   if (!placement.from) return Downtime::Restarts;
-  const NodeView* from = directory.node(placement.from->node);
+  const SnapshotNode* from = directory.node(placement.from->node);
   if (from == nullptr || !is_up(*from)) return Downtime::DownNow;
   const bool stops = crowded.contains(placement.key) || stops_first(placement, directory, *from);
   return stops ? Downtime::StopsFirst : Downtime::None;

@@ -55,7 +55,7 @@ struct Site {
   std::optional<std::size_t> runtime;
   Purpose purpose;
 
-  const NodeView& view() const { return pipeline.nodes()[node]; }
+  const SnapshotNode& view() const { return pipeline.nodes()[node]; }
   const model::Runtime& runtime_view() const { return view().info->runtimes[*runtime]; }
   const std::string& name() const { return view().id.value(); }
   Slot slot() const { return {node, runtime.value_or(0)}; }
@@ -330,7 +330,7 @@ std::string best_of(std::vector<Remedy> remedies) {
   return fmt::format("{}, or {}", text_of(best), text_of(*other));
 }
 
-std::vector<std::size_t> by_node_id(const std::vector<NodeView>& nodes) {
+std::vector<std::size_t> by_node_id(const std::vector<SnapshotNode>& nodes) {
   std::vector<std::size_t> order(nodes.size());
   for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
   std::ranges::sort(order, {}, [&](std::size_t i) { return nodes[i].id; });

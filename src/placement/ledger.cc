@@ -14,9 +14,9 @@ std::optional<Q> left_of(Q cap, Q reserved) {
 
 }  // namespace
 
-Ledger::Ledger(const std::vector<NodeView>& nodes, Capacity capacity) {
+Ledger::Ledger(const std::vector<SnapshotNode>& nodes, Capacity capacity) {
   nodes_.reserve(nodes.size());
-  for (const NodeView& node : nodes) {
+  for (const SnapshotNode& node : nodes) {
     NodeAccount account{.capacity = node.info->capacity,
                         .system = node.system_usage,
                         .reserved = {},
@@ -36,7 +36,7 @@ Ledger::Ledger(const std::vector<NodeView>& nodes, Capacity capacity) {
   }
 }
 
-std::size_t Ledger::partition_of(const NodeView& node) {
+std::size_t Ledger::partition_of(const SnapshotNode& node) {
   const model::Partitions& size = node.info->partitions;
   if (size.unit_wide && unit_wide_) return *unit_wide_;
   partitions_.push_back({.size = size, .storage = {}, .state = {}});

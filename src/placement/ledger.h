@@ -42,7 +42,7 @@ class Ledger {
   // While rebalancing, overloaded nodes count only a part of their capacity.
   enum class Capacity { Full, RelievedWhereOverloaded };
 
-  Ledger(const std::vector<NodeView>& nodes, Capacity capacity);
+  Ledger(const std::vector<SnapshotNode>& nodes, Capacity capacity);
 
   void reserve(const Holding& holding);
   void release(const Holding& holding);
@@ -90,7 +90,7 @@ class Ledger {
 
   template <class Apply>
   void change(const Holding& holding, Apply apply);
-  std::size_t partition_of(const NodeView& node);
+  std::size_t partition_of(const SnapshotNode& node);
 
   std::vector<NodeAccount> nodes_;
   std::vector<PartitionAccount> partitions_;

@@ -17,7 +17,7 @@ struct Accounts {
   Ledger open() const { return {views, Ledger::Capacity::Full}; }
 
   std::vector<model::Node> nodes;
-  std::vector<NodeView> views;
+  std::vector<SnapshotNode> views;
 };
 
 Holding holding(std::size_t node, const Amounts& amounts) {

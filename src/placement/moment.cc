@@ -12,7 +12,7 @@ const model::Runtime* find_runtime(const model::NodeInfo& info,
   return found == info.runtimes.end() ? nullptr : &*found;
 }
 
-void lay_over(NodeView& node, const NodeMoment& moment) {
+void lay_over(SnapshotNode& node, const NodeMoment& moment) {
   node.reachability = moment.reachability;
   node.cordoned = moment.cordoned;
   node.drain = moment.drain;
@@ -34,7 +34,7 @@ void drop_guesses(Snapshot& snapshot, const std::set<model::NodeId>& known) {
 
 }  // namespace
 
-NodeMoment moment_of(const NodeView& node) {
+NodeMoment moment_of(const SnapshotNode& node) {
   NodeMoment moment{.id = node.id,
                     .reachability = node.reachability,
                     .cordoned = node.cordoned,
@@ -64,7 +64,7 @@ Snapshot snapshot_of(const model::Manifest& documents, const Moment& moment,
     moments.emplace(node.id, &node);
     known.insert(node.id);
   }
-  for (NodeView& node : snapshot.nodes) {
+  for (SnapshotNode& node : snapshot.nodes) {
     const auto found = moments.find(node.id);
     if (found != moments.end()) lay_over(node, *found->second);
   }
@@ -75,7 +75,7 @@ Snapshot snapshot_of(const model::Manifest& documents, const Moment& moment,
     const auto present = snapshot.present.find(key);
     if (present != snapshot.present.end()) present->second.returning = true;
   }
-  hold(snapshot, moment.held);
+  respect(snapshot, moment.failures);
   if (before) mark_outdated(snapshot, *before, documents);
   return snapshot;
 }

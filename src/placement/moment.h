@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "model/manifest.h"
-#include "placement/held.h"
+#include "placement/known_failures.h"
 #include "placement/snapshot.h"
 
 // A cluster that is planned from afar, by those who have its documents: the planner of the API, the
@@ -30,14 +30,14 @@ struct NodeMoment {
   friend bool operator==(const NodeMoment&, const NodeMoment&) = default;
 };
 
-NodeMoment moment_of(const NodeView& node);
+NodeMoment moment_of(const SnapshotNode& node);
 
 struct Moment {
   std::vector<NodeMoment> nodes;  // those that it knows better than their documents
   std::map<model::InstanceKey, Home> homes;
   std::map<model::InstanceKey, model::Place> bound;
   std::set<model::InstanceKey> returning;
-  Held held;
+  KnownFailures failures;
 };
 
 // The documents say something else of the node.

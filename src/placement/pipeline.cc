@@ -48,8 +48,8 @@ bool got_further(const Verdict& a, const Verdict& b) {
 }
 
 // One image of one instance on its way through the pipeline.
-struct Pipeline::Look {
-  Look(const Request& looked_for, std::uint32_t image_index, Purpose why)
+struct Pipeline::Question {
+  Question(const Request& looked_for, std::uint32_t image_index, Purpose why)
       : request(looked_for),
         image(looked_for.item->images[image_index]),
         types(model::runtime_types_of(*looked_for.item, image)),
@@ -62,7 +62,7 @@ struct Pipeline::Look {
 };
 
 Amounts Pipeline::asked(const Request& request, const model::Item& item, std::size_t node) const {
-  const NodeView& view = nodes_[node];
+  const SnapshotNode& view = nodes_[node];
   const Amounts asked = asked_of(item, view.info->capacity, view.settings);
   const bool measured = measuring_ == Measuring::Everywhere ||
                         (measuring_ == Measuring::WhereOverloaded && view.overloaded.any());
@@ -70,22 +70,22 @@ Amounts Pipeline::asked(const Request& request, const model::Item& item, std::si
   return raised_to_measured(asked, item, request.present->measured);
 }
 
-Candidate Pipeline::candidate(const Look& look, std::size_t node,
+Candidate Pipeline::candidate(const Question& question, std::size_t node,
                               std::optional<std::size_t> runtime) const {
-  return {.request = look.request,
-          .image = look.image,
-          .types = look.types,
+  return {.request = question.request,
+          .image = question.image,
+          .types = question.types,
           .node = nodes_[node],
           .slot = {node, runtime.value_or(0)},
           .runtime = runtime ? &nodes_[node].info->runtimes[*runtime] : nullptr,
-          .asked = asked(look.request, *look.request.item, node),
+          .asked = asked(question.request, *question.request.item, node),
           .ledger = ledger_,
           .planned = planned_,
-          .purpose = look.purpose};
+          .purpose = question.purpose};
 }
 
 Fit Pipeline::fit_at(const Request& request, Slot slot) const {
-  const NodeView& view = nodes_[slot.node];
+  const SnapshotNode& view = nodes_[slot.node];
   return {.slot = slot,
           .node = &view.id,
           .runtime = &view.info->runtimes[slot.runtime].id,
@@ -98,26 +98,27 @@ Fit Pipeline::fit_at(const Request& request, Slot slot) const {
 
 std::vector<Fit> Pipeline::fits(const Request& request, std::uint32_t image,
                                 Recorder* recorder) const {
-  const Look look(request, image, Purpose::Place);
+  const Question question(request, image, Purpose::Place);
   std::vector<Fit> fits;
   for (std::size_t node = 0; node < nodes_.size(); ++node) {
-    const NodeView& view = nodes_[node];
+    const SnapshotNode& view = nodes_[node];
     const std::size_t before = fits.size();
-    Candidate looked_at = candidate(look, node, std::nullopt);  // what it asks for is the node's
+    Candidate looked_at =
+        candidate(question, node, std::nullopt);  // what it asks for is the node's
     for (std::size_t runtime = 0; runtime < view.info->runtimes.size(); ++runtime) {
       looked_at.slot.runtime = runtime;
       looked_at.runtime = &view.info->runtimes[runtime];
       if (const auto refused = first_refusal(looked_at)) {
         if (recorder == nullptr) continue;
         recorder->turned_down(
-            {node, &look.image, looked_at.runtime, refused->reason, refused->shortfall});
+            {node, &question.image, looked_at.runtime, refused->reason, refused->shortfall});
         continue;
       }
       fits.push_back(fit_at(request, {node, runtime}));
-      fits.back().type_preference = place_in(look.types, view.info->runtimes[runtime].type);
+      fits.back().type_preference = place_in(question.types, view.info->runtimes[runtime].type);
     }
     if (recorder == nullptr) continue;
-    if (view.info->runtimes.empty()) recorder->turned_down(furthest(look, node));
+    if (view.info->runtimes.empty()) recorder->turned_down(furthest(question, node));
     recorder->end_of_node(std::span(fits).subspan(before));
   }
   return fits;
@@ -136,15 +137,15 @@ std::optional<Choice> Pipeline::choose(const Request& request, Recorder* recorde
   return std::nullopt;
 }
 
-Verdict Pipeline::furthest(const Look& look, std::size_t node) const {
+Verdict Pipeline::furthest(const Question& question, std::size_t node) const {
   const std::size_t runtimes = nodes_[node].info->runtimes.size();
   std::optional<Verdict> furthest;
   for (std::size_t i = 0; i < std::max<std::size_t>(runtimes, 1); ++i) {
     const Candidate looked_at =
-        candidate(look, node, runtimes == 0 ? std::nullopt : std::optional(i));
+        candidate(question, node, runtimes == 0 ? std::nullopt : std::optional(i));
     const auto refused = first_refusal(looked_at);
     CHECK(refused, "only what fits nowhere is rejected");
-    const Verdict verdict{node, &look.image, looked_at.runtime, refused->reason,
+    const Verdict verdict{node, &question.image, looked_at.runtime, refused->reason,
                           refused->shortfall};
     if (!furthest || got_further(verdict, *furthest)) furthest = verdict;
   }
@@ -154,10 +155,10 @@ Verdict Pipeline::furthest(const Look& look, std::size_t node) const {
 Rejection Pipeline::reject(const Request& request) const {
   std::optional<Rejection> furthest_image;
   for (std::uint32_t image = 0; image < image_count(request); ++image) {
-    const Look look(request, image, Purpose::Place);
+    const Question question(request, image, Purpose::Place);
     Rejection rejection{.reason = Reason::NoConnectedNodes, .image = image, .verdicts = {}};
     for (std::size_t node = 0; node < nodes_.size(); ++node) {
-      rejection.verdicts.push_back(furthest(look, node));
+      rejection.verdicts.push_back(furthest(question, node));
       rejection.reason = std::max(rejection.reason, rejection.verdicts.back().reason);
     }
     if (!furthest_image || rejection.reason > furthest_image->reason) {
@@ -169,13 +170,13 @@ Rejection Pipeline::reject(const Request& request) const {
 }
 
 Verdict Pipeline::reject_on(const Request& request, std::uint32_t image, std::size_t node) const {
-  return furthest(Look(request, image, Purpose::Place), node);
+  return furthest(Question(request, image, Purpose::Place), node);
 }
 
 std::optional<Choice> Pipeline::keep(const Request& request, Slot slot) const {
   for (std::uint32_t image = 0; image < image_count(request); ++image) {
-    const Look look(request, image, Purpose::Keep);
-    const Candidate place = candidate(look, slot.node, slot.runtime);
+    const Question question(request, image, Purpose::Keep);
+    const Candidate place = candidate(question, slot.node, slot.runtime);
     if (!first_refusal(place)) return Choice{slot, image, place.asked};
   }
   return std::nullopt;
@@ -185,15 +186,15 @@ Rejection Pipeline::reject_kept(const Request& request, std::size_t node,
                                 std::optional<std::size_t> runtime) const {
   std::optional<Rejection> furthest_image;
   for (std::uint32_t image = 0; image < image_count(request); ++image) {
-    const Look look(request, image, Purpose::Keep);
-    const Candidate place = candidate(look, node, runtime);
+    const Question question(request, image, Purpose::Keep);
+    const Candidate place = candidate(question, node, runtime);
     const auto refused = first_refusal(place);
     CHECK(refused, "only what cannot be kept is rejected");
     if (furthest_image && refused->reason <= furthest_image->reason) continue;
-    furthest_image =
-        Rejection{refused->reason,
-                  image,
-                  {Verdict{node, &look.image, place.runtime, refused->reason, refused->shortfall}}};
+    furthest_image = Rejection{
+        refused->reason,
+        image,
+        {Verdict{node, &question.image, place.runtime, refused->reason, refused->shortfall}}};
   }
   CHECK(furthest_image, "an item has at least one image");
   return *std::move(furthest_image);
@@ -204,8 +205,8 @@ std::vector<std::pair<Reason, Shortfall>> Pipeline::all_refusals(const Request& 
                                                                  std::size_t node,
                                                                  std::optional<std::size_t> runtime,
                                                                  Purpose purpose) const {
-  const Look look(request, image, purpose);
-  Candidate looked_at = candidate(look, node, runtime);
+  const Question question(request, image, purpose);
+  Candidate looked_at = candidate(question, node, runtime);
   std::vector<std::pair<Reason, Shortfall>> refusals;
   for (const Rule* rule : rules()) {
     if (!applies(*rule, purpose)) continue;

@@ -50,7 +50,7 @@ struct Rejection {
 class Pipeline {
  public:
   // With planned usage, nothing goes where it would overload the node.
-  Pipeline(const std::vector<NodeView>& nodes, const Ledger& ledger, Measuring measuring,
+  Pipeline(const std::vector<SnapshotNode>& nodes, const Ledger& ledger, Measuring measuring,
            const PlannedUsage* planned)
       : nodes_(nodes), ledger_(ledger), measuring_(measuring), planned_(planned) {}
 
@@ -85,16 +85,17 @@ class Pipeline {
                                                          std::optional<std::size_t> runtime,
                                                          Purpose purpose) const;
 
-  const std::vector<NodeView>& nodes() const { return nodes_; }
+  const std::vector<SnapshotNode>& nodes() const { return nodes_; }
   const Ledger& ledger() const { return ledger_; }
 
  private:
-  struct Look;
+  struct Question;
 
-  Verdict furthest(const Look& look, std::size_t node) const;
-  Candidate candidate(const Look& look, std::size_t node, std::optional<std::size_t> runtime) const;
+  Verdict furthest(const Question& question, std::size_t node) const;
+  Candidate candidate(const Question& question, std::size_t node,
+                      std::optional<std::size_t> runtime) const;
 
-  const std::vector<NodeView>& nodes_;
+  const std::vector<SnapshotNode>& nodes_;
   const Ledger& ledger_;
   Measuring measuring_;
   const PlannedUsage* planned_;

@@ -48,7 +48,7 @@ class Books {
   // Everything that the placement takes is there, together with what all others take.
   void expect_room_for(const Placement& placement) const {
     const model::Item& asking = item(placement.key, placement.version);
-    const NodeView& node = view(placement.place.node);
+    const SnapshotNode& node = view(placement.place.node);
     const Amounts asked = asked_on(asking, node);
     const Amounts& taken = by_node_.at(node.id);
     const model::Usage& capacity = node.info->capacity;
@@ -74,10 +74,10 @@ class Books {
   const model::Item& item(const model::InstanceKey& instance, const std::string& version) const {
     return *snapshot_.items.at({instance.item, version});
   }
-  const NodeView& view(const model::NodeId& id) const {
-    return *std::ranges::find(snapshot_.nodes, id, &NodeView::id);
+  const SnapshotNode& view(const model::NodeId& id) const {
+    return *std::ranges::find(snapshot_.nodes, id, &SnapshotNode::id);
   }
-  static Amounts asked_on(const model::Item& item, const NodeView& node) {
+  static Amounts asked_on(const model::Item& item, const SnapshotNode& node) {
     return asked_of(item, node.info->capacity, node.settings);
   }
 
@@ -89,7 +89,7 @@ class Books {
   }
 
   void add(const model::Place& place, const model::Item& item) {
-    const auto known = std::ranges::find(snapshot_.nodes, place.node, &NodeView::id);
+    const auto known = std::ranges::find(snapshot_.nodes, place.node, &SnapshotNode::id);
     if (known == snapshot_.nodes.end()) return;
     const Amounts amounts = asked_on(item, *known);
     add_to(by_node_[place.node], amounts);
@@ -107,7 +107,7 @@ class Books {
     }
   }
 
-  void expect_partition_holds(const NodeView& node, const Amounts& asked) const {
+  void expect_partition_holds(const SnapshotNode& node, const Amounts& asked) const {
     const model::Partitions& size = node.info->partitions;
     const Amounts& taken = size.unit_wide ? unit_wide_ : by_node_.at(node.id);
     if (size.same_partition) {
@@ -120,7 +120,7 @@ class Books {
     if (size.state) expect_within("state", asked.state, taken.state, *size.state);
   }
 
-  void expect_enough_of(const std::string& resource, const NodeView& node) const {
+  void expect_enough_of(const std::string& resource, const SnapshotNode& node) const {
     const auto& listed = node.info->shared_resources;
     const auto found = std::ranges::find(listed, resource, &model::SharedResource::name);
     ASSERT_NE(found, listed.end()) << resource;
@@ -199,7 +199,7 @@ void expect_a_few_nodes_once(const model::NodeAnswers& answers, const Snapshot& 
   EXPECT_LE(answers.nodes.size(), kAnswersMax);
   EXPECT_EQ(answers.nodes.size() + answers.left_out, snapshot.nodes.size());
   std::size_t next = 0;
-  for (const NodeView& node : snapshot.nodes) {
+  for (const SnapshotNode& node : snapshot.nodes) {
     if (next < answers.nodes.size() && answers.nodes[next].node == node.id) ++next;
   }
   EXPECT_EQ(next, answers.nodes.size()) << "each once, in the order of the cluster";
@@ -601,7 +601,7 @@ bool carry_out_ask(model::Manifest& manifest, const std::vector<std::string>& wo
 bool carry_out_label(model::Manifest& manifest, const std::vector<std::string>& words) {
   if (words.size() < 3 || words[0] != "label") return false;
   const Snapshot snapshot = snapshot_of(manifest);
-  const auto node = std::ranges::find(snapshot.nodes, model::NodeId{words[1]}, &NodeView::id);
+  const auto node = std::ranges::find(snapshot.nodes, model::NodeId{words[1]}, &SnapshotNode::id);
   CHECK(node != snapshot.nodes.end(), "a hint names a node that is there");
   model::NodeConfig config;
   config.name = "as-hinted";

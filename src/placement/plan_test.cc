@@ -8,8 +8,8 @@
 namespace berth::placement {
 namespace {
 
-NodeView& view(Snapshot& snapshot, const char* id) {
-  for (NodeView& node : snapshot.nodes) {
+SnapshotNode& view(Snapshot& snapshot, const char* id) {
+  for (SnapshotNode& node : snapshot.nodes) {
     if (node.id == model::NodeId{id}) return node;
   }
   CHECK(false, "the test names a node that is there");
@@ -40,7 +40,7 @@ TEST(Plan, AnUnreachableNodeInErrorKeepsNothing) {
   const model::Manifest manifest{an_item("a"), a_run("a"), a_node("n1"),
                                  a_node("n2").running("a", 0)};
   Snapshot snapshot = snapshot_of(manifest);
-  NodeView& node = view(snapshot, "n2");
+  SnapshotNode& node = view(snapshot, "n2");
   model::NodeInfo failed = *node.info;
   failed.state = model::NodeState::Error;
   node.info = &failed;

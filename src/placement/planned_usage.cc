@@ -7,9 +7,9 @@ model::Usage expected_usage(const Request& request, const Amounts& asked) {
   return {asked.cpu, asked.ram};
 }
 
-PlannedUsage::PlannedUsage(const std::vector<NodeView>& nodes) {
+PlannedUsage::PlannedUsage(const std::vector<SnapshotNode>& nodes) {
   used_.reserve(nodes.size());
-  for (const NodeView& node : nodes) used_.push_back(node.usage.value_or(model::Usage{}));
+  for (const SnapshotNode& node : nodes) used_.push_back(node.usage.value_or(model::Usage{}));
 }
 
 }  // namespace berth::placement

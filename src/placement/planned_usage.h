@@ -16,7 +16,7 @@ model::Usage expected_usage(const Request& request, const Amounts& asked);
 // what leaves, with what comes. Copies are cheap enough to try things out on.
 class PlannedUsage {
  public:
-  explicit PlannedUsage(const std::vector<NodeView>& nodes);
+  explicit PlannedUsage(const std::vector<SnapshotNode>& nodes);
 
   void leave(std::size_t node, const model::Usage& usage) { used_[node] = used_[node] - usage; }
   void come(std::size_t node, const model::Usage& usage) { used_[node] = used_[node] + usage; }

@@ -15,7 +15,7 @@ std::set<model::Place> matching_runtimes(const Snapshot& snapshot, const model::
     for (const model::RuntimeType type : model::runtime_types_of(item, image)) types.insert(type);
   }
   std::set<model::Place> places;
-  for (const NodeView& node : snapshot.nodes) {
+  for (const SnapshotNode& node : snapshot.nodes) {
     for (const model::Runtime& runtime : node.info->runtimes) {
       if (types.contains(runtime.type)) places.insert({node.id, runtime.id});
     }

@@ -29,7 +29,7 @@ struct Candidate {
   const Request& request;
   const model::Image& image;
   const std::vector<model::RuntimeType>& types;
-  const NodeView& node;
+  const SnapshotNode& node;
   Slot slot;
   const model::Runtime* runtime;
   Amounts asked;

@@ -26,19 +26,20 @@ model::Usage system_usage_of(const model::Node& node) {
   return {std::max(rest.cpu, Dmips{}), std::max(rest.ram, Bytes{})};
 }
 
-NodeView view_of(const model::Node& node, const std::vector<const model::NodeConfig*>& configs) {
+SnapshotNode view_of(const model::Node& node,
+                     const std::vector<const model::NodeConfig*>& configs) {
   const model::Runtime* primary = model::primary_runtime(node.info);
-  NodeView view{.id = node.id,
-                .info = &node.info,
-                .settings = model::settings_for(node.id, node.info.type, configs),
-                .reachability = node.connected ? Reachability::Connected : Reachability::Lost,
-                .cordoned = node.cordoned || node.draining,
-                .drain = node.draining ? Drain::Gently : Drain::No,
-                .ready = primary != nullptr && primary->ready == model::Readiness::Ready,
-                .primary = primary,
-                .overloaded = {},
-                .usage = node.usage,
-                .system_usage = system_usage_of(node)};
+  SnapshotNode view{.id = node.id,
+                    .info = &node.info,
+                    .settings = model::settings_for(node.id, node.info.type, configs),
+                    .reachability = node.connected ? Reachability::Connected : Reachability::Lost,
+                    .cordoned = node.cordoned || node.draining,
+                    .drain = node.draining ? Drain::Gently : Drain::No,
+                    .ready = primary != nullptr && primary->ready == model::Readiness::Ready,
+                    .primary = primary,
+                    .overloaded = {},
+                    .usage = node.usage,
+                    .system_usage = system_usage_of(node)};
   if (node.usage) {
     view.overloaded = above_max(*node.usage, node.info.capacity, view.settings.thresholds);
   }

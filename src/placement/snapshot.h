@@ -39,7 +39,7 @@ struct Overload {
   friend bool operator==(const Overload&, const Overload&) = default;
 };
 
-struct NodeView {
+struct SnapshotNode {
   model::NodeId id;
   const model::NodeInfo* info = nullptr;
   model::NodeSettings settings;
@@ -85,7 +85,7 @@ struct Versions {
 struct Snapshot {
   std::map<model::ItemKey, const model::Item*> items;
   std::vector<const model::Deployment*> deployments;
-  std::vector<NodeView> nodes;
+  std::vector<SnapshotNode> nodes;
   std::map<model::InstanceKey, Present> present;
   std::map<model::InstanceKey, Home> homes;  // of those that do not run, or have a large state
   // Components asked for on `all` runtimes keep their index with their runtime, running or cached.

@@ -129,7 +129,7 @@ inline const Refusal* refusal_of(const Plan& plan, const model::InstanceKey& ins
 // left alone runs on, and the rest of the machines is as busy as before.
 inline model::Manifest carried_out(model::Manifest manifest, const Plan& plan) {
   const Snapshot before = snapshot_of(manifest);
-  const std::vector<NodeView> views = before.nodes;
+  const std::vector<SnapshotNode> views = before.nodes;
   const auto present = before.present;
   std::size_t position = 0;
   for (model::Document& document : manifest) {

@@ -24,21 +24,21 @@ std::string joined(std::initializer_list<std::string_view> parts) {
   return text;
 }
 
-std::string connection_detail(const NodeView& node) {
+std::string connection_detail(const SnapshotNode& node) {
   if (node.info->state != model::NodeState::Provisioned) {
     return fmt::format("is {}", model::to_string(node.info->state));
   }
   return "is not connected";
 }
 
-std::string readiness_text(const NodeView& node, const model::Runtime& runtime) {
+std::string readiness_text(const SnapshotNode& node, const model::Runtime& runtime) {
   std::string text = fmt::format("{} is {}", runtime.id.value(), model::to_string(runtime.ready));
   const auto since = node.not_ready_since.find(runtime.id);
   if (since != node.not_ready_since.end()) text += " since " + iso_date(since->second);
   return text;
 }
 
-std::string usable_detail(const NodeView& node) {
+std::string usable_detail(const SnapshotNode& node) {
   if (node.drain != Drain::No) return "is being drained";
   if (node.cordoned) return "is cordoned";
   if (!node.info->store_problem.empty()) {
@@ -48,13 +48,13 @@ std::string usable_detail(const NodeView& node) {
   return fmt::format("is not Ready: its primary runtime {}", readiness_text(node, *node.primary));
 }
 
-std::string node_id_detail(const NodeView& node, const Request& request) {
+std::string node_id_detail(const SnapshotNode& node, const Request& request) {
   const auto& own = request.own_runtime;
   if (!own || own->node == node.id) return "is not among the nodes named";
   return fmt::format("the instance belongs to {}", model::to_string(*own));
 }
 
-std::int64_t listed(const NodeView& node, const std::string& resource) {
+std::int64_t listed(const SnapshotNode& node, const std::string& resource) {
   const auto& all = node.info->shared_resources;
   const auto found = std::ranges::find(all, resource, &model::SharedResource::name);
   return found == all.end() ? 0 : std::int64_t{found->count};
@@ -82,7 +82,7 @@ std::string platform_detail(const model::Platform& needs, const model::Runtime& 
   CHECK(false, "the platform differs in something");
 }
 
-std::string runtime_type_detail(const NodeView& node, const Request& request,
+std::string runtime_type_detail(const SnapshotNode& node, const Request& request,
                                 const Verdict& verdict) {
   if (node.info->runtimes.empty()) return "has no runtime";
   if (verdict.runtime == nullptr) {
@@ -94,7 +94,7 @@ std::string runtime_type_detail(const NodeView& node, const Request& request,
 }
 
 // What the rule is about: where there are no figures, a phrase.
-std::string what_of(const NodeView& node, const Request& request, const Verdict& verdict) {
+std::string what_of(const SnapshotNode& node, const Request& request, const Verdict& verdict) {
   switch (verdict.reason) {
     case Reason::NoConnectedNodes: return connection_detail(node);
     case Reason::NoUsableNodes: return usable_detail(node);
@@ -165,7 +165,7 @@ std::string fitting(const model::NodeAnswer& answer, const model::NodeId& chosen
   return answer.behind ? behind(answer, chosen.value()) : "fits as well";
 }
 
-NodeVerdict describe(const NodeView& node, const Request& request, const Verdict& verdict) {
+NodeVerdict describe(const SnapshotNode& node, const Request& request, const Verdict& verdict) {
   NodeVerdict described{.node = node.id,
                         .reason = verdict.reason,
                         .asked = verdict.shortfall.asked,
@@ -214,7 +214,8 @@ std::string human(Bytes bytes) {
   return fmt::format("{} {}", count, kUnits[unit]);
 }
 
-model::NodeAnswer answer_of(const NodeView& node, const Request& request, const Verdict& verdict) {
+model::NodeAnswer answer_of(const SnapshotNode& node, const Request& request,
+                            const Verdict& verdict) {
   model::NodeAnswer answer{.node = node.id,
                            .reason = verdict.reason,
                            .behind = {},
@@ -261,7 +262,8 @@ NodeVerdict verdict_of(const model::NodeAnswer& answer, const model::NodeId* cho
   return verdict;
 }
 
-std::vector<NodeVerdict> describe_all(const std::vector<NodeView>& nodes, const Request& request,
+std::vector<NodeVerdict> describe_all(const std::vector<SnapshotNode>& nodes,
+                                      const Request& request,
                                       const std::vector<Verdict>& verdicts) {
   std::vector<NodeVerdict> described;
   for (const Verdict& verdict : verdicts) {

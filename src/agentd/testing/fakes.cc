@@ -303,7 +303,7 @@ std::string FakeServer::data_of(std::uint64_t stream) const {
 // --- The agent ---------------------------------------------------------------------------------
 
 RunningAgent::RunningAgent(FakeMachine& machine, store::Store& store, FakeServer* server,
-                           const std::function<void(Config&, Outside&)>& change) {
+                           const std::function<void(Config&, Dependencies&)>& change) {
   shell::configure_log(shell::LogFormat::Text, shell::LogLevel::Error);
   Config config;
   config.node = "n1";
@@ -315,20 +315,14 @@ RunningAgent::RunningAgent(FakeMachine& machine, store::Store& store, FakeServer
   config.heartbeat = 50ms;
   config.measure_period = 20ms;
   config.runtimes = {{.name = "process", .type = model::RuntimeType::Process}};
-  Outside outside{.store = store,
-                  .make_runtime =
-                      [&machine](const RuntimeConfig& wanted, runtime::RunListener& listener) {
-                        return machine.make_runtime(wanted.name, listener);
-                      },
-                  .open_link = {},
-                  .credentials = {},
-                  .save_credentials = {},
-                  .open_log = {},
-                  .check_health = {},
-                  .erase_data = {}};
-  if (server != nullptr) outside.open_link = server->opener();
-  if (change) change(config, outside);
-  auto opened = Daemon::open(std::move(config), std::move(outside));
+  Dependencies dependencies{
+      .store = {store},
+      .runtimes = {.make = [&machine](const RuntimeConfig& wanted, runtime::RunListener& listener) {
+        return machine.make_runtime(wanted.name, listener);
+      }}};
+  if (server != nullptr) dependencies.open_link = server->opener();
+  if (change) change(config, dependencies);
+  auto opened = Daemon::open(std::move(config), std::move(dependencies));
   CHECK(opened.has_value(), "the test expects an agent");
   daemon_ = *std::move(opened);
   thread_ = std::thread([this] { daemon_->run(); });

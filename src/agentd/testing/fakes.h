@@ -120,7 +120,7 @@ class FakeServer {
 class RunningAgent {
  public:
   RunningAgent(FakeMachine& machine, store::Store& store, FakeServer* server,
-               const std::function<void(Config&, Outside&)>& change = {});
+               const std::function<void(Config&, Dependencies&)>& change = {});
   ~RunningAgent();  // as SIGTERM does
 
   Daemon& daemon() const { return *daemon_; }

@@ -308,7 +308,7 @@ void put_node(Context& context, const model::NodeRecord& record) {
 // It keeps what it has, and cannot be told anything else about that.
 bool is_out_of_reach(const Context& context, const model::InstanceRecord& record) {
   const auto behind = why_it_is_behind(context, record);
-  if (!record.place || !behind || behind->reason != "NotRestarted") return false;
+  if (!record.place || !behind || behind->because != Behind::Because::NotRestarted) return false;
   const ObservedNode* node = context.find_node(record.place->node);
   if (node == nullptr) return true;
   const auto told = node->orders->run.find(record.key);

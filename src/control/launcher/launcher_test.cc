@@ -221,7 +221,8 @@ class RefusedStart : public testing::Test {
 
   void refuse() {
     driver.agent("n1").become(a_node().cpu(2000).ready("crun", Readiness::NotReady));
-    driver.set("n1", kWeb, model::InstanceState::Failed, {"RuntimeNotReady", "crun is NotReady"});
+    driver.set("n1", kWeb, model::InstanceState::Failed,
+               {"RuntimeNotReady", "crun is NotReady", model::Hindrance::RuntimeNotReady});
   }
 
   Driver driver;
@@ -270,7 +271,8 @@ TEST_F(RefusedStart, WhatIsPinnedStaysWhereItHasRun) {
 }
 
 TEST_F(RefusedStart, ARuntimeThatIsSaidToBeReadyIsTriedOn) {
-  driver.set("n1", kWeb, model::InstanceState::Failed, {"RuntimeNotReady", "crun is NotReady"});
+  driver.set("n1", kWeb, model::InstanceState::Failed,
+             {"RuntimeNotReady", "crun is NotReady", model::Hindrance::RuntimeNotReady});
   EXPECT_EQ(driver.place_of(kWeb), "n1/crun");
   driver.become("n1", a_node().cpu(2000).ready("crun", Readiness::NotReady));
   EXPECT_EQ(driver.place_of(kWeb), "n2/crun");

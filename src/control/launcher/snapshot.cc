@@ -105,7 +105,7 @@ std::optional<placement::Home> home_of(const Durable& durable,
 }
 
 // For a view whose `info` is set.
-void add_readiness(placement::NodeView& view, const NodeReadiness& readiness,
+void add_readiness(placement::SnapshotNode& view, const NodeReadiness& readiness,
                    Duration date_of_zero) {
   view.ready = readiness.is_ready();
   view.primary = model::primary_runtime(*view.info, readiness.have_been_ready());
@@ -121,10 +121,10 @@ void add_readiness(placement::NodeView& view, const NodeReadiness& readiness,
 
 }  // namespace
 
-placement::NodeView view_of(const Context& context, const model::NodeRecord& record,
-                            const ObservedNode& node) {
+placement::SnapshotNode view_of(const Context& context, const model::NodeRecord& record,
+                                const ObservedNode& node) {
   const NodeLoad& load = context.loads.of(record.id);
-  placement::NodeView view{
+  placement::SnapshotNode view{
       .id = record.id,
       .info = &node.info,
       .settings = settings_of(context.state.durable(), record.id, node),

@@ -8,7 +8,7 @@ namespace berth::control {
 // The cluster as placement sees it.
 placement::Snapshot snapshot_of(const Context& context);
 
-placement::NodeView view_of(const Context& context, const model::NodeRecord& record,
-                            const ObservedNode& node);
+placement::SnapshotNode view_of(const Context& context, const model::NodeRecord& record,
+                                const ObservedNode& node);
 
 }  // namespace berth::control

@@ -191,8 +191,8 @@ bool start_was_refused(const Context& context, const model::InstanceRecord& reco
   if (!may_go_elsewhere(context, record)) return false;
   const auto* status = run_at_its_place(context, record);
   return status != nullptr && status->state == model::InstanceState::Failed &&
-         (status->problem.reason == "RuntimeNotReady" ||
-          status->problem.reason == "StoreNotWritable");
+         (status->problem.hindrance == model::Hindrance::RuntimeNotReady ||
+          status->problem.hindrance == model::Hindrance::StoreNotWritable);
 }
 
 std::optional<model::Leaving> begin_to_leave(Context& context, const model::InstanceRecord& record,

@@ -46,7 +46,7 @@ Moves::Move& Moves::find_or_begin(const Context& context, const model::InstanceR
 
 Judgement Moves::judge(Context& context, const model::InstanceRecord& record, Move& move) {
   const auto* status = run_as_told(context, record);
-  if (status != nullptr && status->problem.reason == "RuntimeNotReady") {
+  if (status != nullptr && status->problem.hindrance == model::Hindrance::RuntimeNotReady) {
     return {Progress::Failed, status->problem};
   }
   if (is_given_up(context, record.place->node)) {

@@ -60,7 +60,8 @@ TEST_F(Rollouts, TakeNoLongerThanTheStartsOfTheInstances) {
 TEST_F(Rollouts, TheTimeThatAnImageTakesToGetThereDoesNotCount) {
   agent().starts_slowly = true;
   update();
-  driver.set("n1", web(0), InstanceState::Activating, {"Pulling", "it is being fetched"});
+  driver.set("n1", web(0), InstanceState::Activating,
+             {"Pulling", "it is being fetched", model::Hindrance::BeingFetched});
   driver.advance(10min);
   EXPECT_EQ(versions(), "211");
   driver.set("n1", web(0), InstanceState::Activating);

@@ -60,8 +60,8 @@ void keep_what_works(Context& context, const model::RolloutRecord& known) {
 
 }  // namespace
 
-std::optional<model::Problem> why_it_is_behind(const Context& context,
-                                               const model::InstanceRecord& record) {
+std::optional<Behind> why_it_is_behind(const Context& context,
+                                       const model::InstanceRecord& record) {
   const auto& rollouts = context.state.durable().rollouts;
   if (rollouts.empty()) return std::nullopt;
   const auto found = rollouts.find({record.key.item, record.key.subject});
@@ -70,10 +70,12 @@ std::optional<model::Problem> why_it_is_behind(const Context& context,
   const auto& halted = rollout.edited ? rollout.failed : rollout.halted;
   const bool is_outdated =
       rollout.outdated.contains(record.key.index) && run_as_told(context, record) == nullptr;
-  if (halted && is_outdated) return model::Problem{"NotRestarted", halted->message};
+  if (halted && is_outdated) {
+    return Behind{Behind::Because::NotRestarted, {"NotRestarted", halted->message}};
+  }
   if (rollout.edited || !has_failed(rollout)) return std::nullopt;
   if (!has_gone_back(rollout, record.key)) return std::nullopt;
-  return model::Problem{"RolledBack", rollout.failed->message};
+  return Behind{Behind::Because::RolledBack, {"RolledBack", rollout.failed->message}};
 }
 
 // --- What the documents say --------------------------------------------------------------------

@@ -10,10 +10,14 @@
 
 namespace berth::control {
 
-// The problem of an instance that runs something older than what is asked for, and will not be
-// updated by itself; nullopt: it has none.
-std::optional<model::Problem> why_it_is_behind(const Context& context,
-                                               const model::InstanceRecord& record);
+// An instance that runs something older than what is asked for, and will not be updated by itself.
+struct Behind {
+  enum class Because { NotRestarted, RolledBack } because;
+  model::Problem problem;
+};
+
+// nullopt: it is not.
+std::optional<Behind> why_it_is_behind(const Context& context, const model::InstanceRecord& record);
 
 // The room of rollouts: changes of version, instance by instance: see docs/adr/0020.
 class Rollouts {

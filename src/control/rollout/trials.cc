@@ -46,7 +46,8 @@ Judgement watch(Context& context, const model::InstanceRecord& record, Trial& tr
 // What is not told yet cannot be late, nor does the time count that its image takes to get there.
 void set_deadline(const Context& context, const model::InstanceRecord& record,
                   const model::ReportedStatus* status, Trial& trial) {
-  const bool is_fetched = status != nullptr && status->problem.reason == "Pulling";
+  const bool is_fetched =
+      status != nullptr && status->problem.hindrance == model::Hindrance::BeingFetched;
   if (is_fetched || !is_told(context, record)) {
     trial.deadline = kNever;
   } else if (trial.deadline == kNever) {
@@ -74,7 +75,7 @@ Judgement judge(Context& context, const model::InstanceRecord& record,
     return wait(context, record, trial);
   }
   // A runtime that is not ready says nothing about what it should run.
-  if (status == nullptr || status->problem.reason == "RuntimeNotReady") {
+  if (status == nullptr || status->problem.hindrance == model::Hindrance::RuntimeNotReady) {
     return wait(context, record, trial);
   }
   if (status->state == InstanceState::Failed) return {Progress::Failed, status->problem};

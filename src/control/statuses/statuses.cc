@@ -145,7 +145,8 @@ model::InstanceStatus Statuses::placed_status(const Context& context,
   status = as_reported(std::move(status), *reported);
   // It runs, but not what was asked for.
   if (status.problem.reason.empty()) {
-    status.problem = why_it_is_behind(context, record).value_or(model::Problem{});
+    const auto behind = why_it_is_behind(context, record);
+    if (behind) status.problem = behind->problem;
   }
   const auto alert = context.alerts.problem_of(record.key);
   if (alert && status.problem.reason.empty()) status.problem = *alert;

@@ -140,7 +140,8 @@ void FakeAgent::run(const model::InstanceSpec& spec) {
   status.state = starts_slowly || spec.prepare_only ? model::InstanceState::Activating
                                                     : model::InstanceState::Active;
   status.prepare_only = spec.prepare_only;
-  if (spec.prepare_only && prepares_slowly) status.problem = {"Pulling", ""};
+  if (spec.prepare_only && prepares_slowly)
+    status.problem = {"Pulling", "", model::Hindrance::BeingFetched};
   if (!spec.prepare_only && broken_versions.contains(status.version)) {
     status.state = model::InstanceState::Failed;
     status.problem = {"StartFailed", "it is broken"};

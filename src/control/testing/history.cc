@@ -212,7 +212,9 @@ void History::change_an_instance(FakeAgent& agent) {
   switch (random_.below(7)) {
     case 6: ++it->second.restarts; return agent.set(key, model::InstanceState::Active);
     case 0: return agent.set(key, model::InstanceState::Failed, {"Crashed", "it did"});
-    case 1: return agent.set(key, model::InstanceState::Failed, {"RuntimeNotReady", "not now"});
+    case 1:
+      return agent.set(key, model::InstanceState::Failed,
+                       {"RuntimeNotReady", "not now", model::Hindrance::RuntimeNotReady});
     case 2: return agent.set(key, model::InstanceState::Inactive);
     case 3: return agent.drop(key);
     default: return agent.set(key, model::InstanceState::Active);

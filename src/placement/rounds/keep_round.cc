@@ -25,7 +25,7 @@ bool keep(Board& board, std::size_t position, const char* why) {
   return true;
 }
 
-bool is_evicted(const NodeView& node, const Request& request) {
+bool is_evicted(const SnapshotNode& node, const Request& request) {
   return node.evicting.contains(request.present->place.runtime) &&
          !model::is_pinned(*request.item) &&
          !request.item->tolerates.contains(model::Toleration::RuntimeNotReady);
@@ -42,7 +42,7 @@ Drain drain_of(const Board& board, const Request& request) {
   if (has_finished(request)) return Drain::No;
   const auto position = board.find_node(request.present->place.node);
   if (!position) return Drain::No;
-  const NodeView& node = board.nodes()[*position];
+  const SnapshotNode& node = board.nodes()[*position];
   if (request.present->returning && node.drain != Drain::Now) return Drain::No;
   return node.drain == Drain::No && is_evicted(node, request) ? Drain::Gently : node.drain;
 }

@@ -22,7 +22,7 @@ std::uint32_t image_for(const Board& board, const Request& request, Slot slot) {
   return 0;
 }
 
-bool in_contact(const NodeView& node) {
+bool in_contact(const SnapshotNode& node) {
   return node.reachability != Reachability::Lost &&
          node.info->state == model::NodeState::Provisioned;
 }

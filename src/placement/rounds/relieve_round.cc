@@ -15,7 +15,7 @@ constexpr int kSetsTriedMax = 1000;
 
 // What an overloaded node must lose, 0 of what it is not overloaded with.
 model::Usage excess_of(const Board& board, std::size_t node) {
-  const NodeView& view = board.nodes()[node];
+  const SnapshotNode& view = board.nodes()[node];
   const model::Usage goal = relieved_capacity(view.info->capacity, view.settings.thresholds);
   const model::Usage over = board.planned().of(node) - goal;
   return {view.overloaded.cpu ? std::max(over.cpu, Dmips{}) : Dmips{},
@@ -42,7 +42,7 @@ class Relieving {
   };
   using Assignments = std::vector<Assignment>;
 
-  const NodeView& view() const { return board_.nodes()[node_]; }
+  const SnapshotNode& view() const { return board_.nodes()[node_]; }
   const Request& request(std::size_t position) const { return board_.requests()[position]; }
   std::int64_t priority(std::size_t position) const { return request(position).run->priority; }
 
@@ -193,7 +193,7 @@ class Relieving {
   int tried_ = 0;
 };
 
-bool is_to_be_relieved(const Board& board, const NodeView& node) {
+bool is_to_be_relieved(const Board& board, const SnapshotNode& node) {
   const auto& only = board.options().relieve;
   return node.overloaded.any() && node.usage && node.reachability == Reachability::Connected &&
          (!only || only->contains(node.id));

@@ -8,7 +8,7 @@ namespace {
 // what leaves it at or below its max threshold, and an overloaded one nothing.
 std::optional<Shortfall> threshold_turns_down(const Candidate& candidate) {
   if (candidate.planned == nullptr) return std::nullopt;
-  const NodeView& node = candidate.node;
+  const SnapshotNode& node = candidate.node;
   if (node.overloaded.any()) return Shortfall{};
   const model::Thresholds& thresholds = node.settings.thresholds;
   const model::Usage usable = usable_capacity(node.info->capacity, thresholds);

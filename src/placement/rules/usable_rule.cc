@@ -5,7 +5,7 @@ namespace {
 
 // Cordoning, readiness and a disk that takes nothing are about new work only: what runs, runs on.
 std::optional<Shortfall> usable_turns_down(const Candidate& candidate) {
-  const NodeView& node = candidate.node;
+  const SnapshotNode& node = candidate.node;
   const bool tolerated =
       candidate.request.item->tolerates.contains(model::Toleration::NodeNotReady);
   const bool takes_new = !node.cordoned && node.info->store_problem.empty();

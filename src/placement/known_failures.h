@@ -11,21 +11,22 @@
 namespace berth::placement {
 
 // A version that failed, and what runs instead.
-struct HeldVersions {
+struct FailedVersion {
   std::string failed;
   Versions instead;
 };
 
 // What has failed, and is not tried before somebody asks again.
-struct Held {
-  std::map<std::pair<model::ItemId, model::SubjectId>, HeldVersions> versions;
+struct KnownFailures {
+  std::map<std::pair<model::ItemId, model::SubjectId>, FailedVersion> versions;
   std::map<model::InstanceKey, std::set<model::NodeId>> avoided;  // where they did not come up
 };
 
 // Who applies a deployment means: try again. So does who corrects the item of a version that
 // failed.
-void try_again(Held& held, const model::Manifest& before, const model::Manifest& applied);
+void try_again(KnownFailures& failures, const model::Manifest& before,
+               const model::Manifest& applied);
 
-void hold(Snapshot& snapshot, const Held& held);
+void respect(Snapshot& snapshot, const KnownFailures& failures);
 
 }  // namespace berth::placement

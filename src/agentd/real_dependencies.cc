@@ -1,4 +1,4 @@
-#include "agentd/real_outside.h"
+#include "agentd/real_dependencies.h"
 
 #include <memory>
 #include <utility>
@@ -141,6 +141,34 @@ std::function<Link(link::AgentEndListener)> link_opener(const Config& config,
   };
 }
 
+InstanceAccess instances_on(const Config& config, const std::shared_ptr<HostNetworkControl>& networks) {
+  return {
+      .open_log = [state_dir = config.state_dir](const model::InstanceKey& key,
+                                                 std::size_t lines) -> Result<ReadLog> {
+        const auto directory = runtime::log_directory(state_dir, key);
+        const auto reader =
+            std::make_shared<runtime::LogReader>(TRY(runtime::LogReader::open(directory, lines)));
+        return ReadLog([reader](Duration wait) { return reader->read(wait); });
+      },
+      .check_health =
+          [networks](const model::InstanceSpec& spec, runtime::Runtime& runtime) {
+            return runtime::check_health(*spec.item.health, health_target(spec, networks), runtime);
+          }};
+}
+
+DiskAccess disk_of(const Config& config) {
+  return {
+      .count = [state_dir = config.state_dir](
+                   const model::InstanceKey& key) { return count_disk(state_dir, key); },
+      .erase =
+          [state_dir = config.state_dir](const model::InstanceKey& key,
+                                         const std::stop_token& leaving) {
+            return runtime::erase_instance_directories(state_dir, key, leaving);
+          },
+      .tidy_images = [machine = machine_of(config)](
+                         const std::set<std::string>& wanted) { tidy_images(machine, wanted); }};
+}
+
 }  // namespace
 
 network::Config network_config(const Config& config) {
@@ -153,47 +181,33 @@ network::Config network_config(const Config& config) {
           .name_servers = config.name_servers};
 }
 
-Outside real_outside(Config& config, store::Store& store,
-                     const std::optional<trust::Credentials>& credentials) {
+Dependencies real_dependencies(Config& config, store::Store& store,
+                               const std::optional<trust::Credentials>& credentials) {
   const auto networks = open_networks(config);
-  Outside outside{
-      .store = store,
-      .make_runtime = runtime_maker(config, networks ? &networks->host() : nullptr),
-      .runtimes_of_runs = [state_dir = config.state_dir] { return runtimes_of_runs(state_dir); },
-      .open_link = {},
-      .credentials = credentials,
-      .save_credentials =
-          [directory = identity_directory(config.state_dir)](const trust::Credentials& renewed) {
-            return trust::save(directory, renewed);
-          },
-      .open_log = [state_dir = config.state_dir](const model::InstanceKey& key,
-                                                 std::size_t lines) -> Result<ReadLog> {
-        const auto directory = runtime::log_directory(state_dir, key);
-        const auto reader =
-            std::make_shared<runtime::LogReader>(TRY(runtime::LogReader::open(directory, lines)));
-        return ReadLog([reader](Duration wait) { return reader->read(wait); });
-      },
-      .check_health =
-          [networks](const model::InstanceSpec& spec, runtime::Runtime& runtime) {
-            return runtime::check_health(*spec.item.health, health_target(spec, networks), runtime);
-          },
+  Dependencies dependencies{
+      .store = {store},
+      .runtimes = {.make = runtime_maker(config, networks ? &networks->host() : nullptr),
+                   .of_runs = [state_dir =
+                                   config.state_dir] { return runtimes_of_runs(state_dir); }},
+      .identity = {.credentials = credentials,
+                   .save =
+                       [directory = identity_directory(config.state_dir)](
+                           const trust::Credentials& renewed) {
+                         return trust::save(directory, renewed);
+                       }},
+      .instances = instances_on(config, networks),
       .states = states_on(machine_of(config)),
-      .count_disk = [state_dir = config.state_dir](
-                        const model::InstanceKey& key) { return count_disk(state_dir, key); },
-      .erase_data =
-          [state_dir = config.state_dir](const model::InstanceKey& key,
-                                         const std::stop_token& leaving) {
-            return runtime::erase_instance_directories(state_dir, key, leaving);
-          },
-      .tidy_images = [machine = machine_of(config)](
-                         const std::set<std::string>& wanted) { tidy_images(machine, wanted); }};
+      .disk = disk_of(config)};
   if (networks) {
-    outside.networks = networks;
-    outside.address = [networks] { return std::optional(networks->host().address()); };
-    outside.remove_networks = [networks] { networks->remove(); };
+    dependencies.networks.control = networks;
+    dependencies.networks.address = [networks] {
+      return std::optional(networks->host().address());
+    };
+    dependencies.networks.remove = [networks] { networks->remove(); };
   }
-  if (credentials && !config.server.empty()) outside.open_link = link_opener(config, *credentials);
-  return outside;
+  if (credentials && !config.server.empty())
+    dependencies.open_link = link_opener(config, *credentials);
+  return dependencies;
 }
 
 }  // namespace berth::agentd

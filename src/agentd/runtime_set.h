@@ -17,7 +17,7 @@ using RuntimeRef = std::shared_ptr<OrderedRuntime>;
 // The runtimes of this node, which come and go while others use them. One that is no longer offered
 // stays as long as something runs on it: its instances are neither stopped nor lost sight of. Safe
 // to use from several threads.
-class Runtimes {
+class RuntimeSet {
  public:
   struct Offered {
     RuntimeConfig config;

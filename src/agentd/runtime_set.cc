@@ -1,4 +1,4 @@
-#include "agentd/runtimes.h"
+#include "agentd/runtime_set.h"
 
 #include <fmt/format.h>
 
@@ -21,7 +21,7 @@ bool is_idle(OrderedRuntime& runtime) {
 
 }  // namespace
 
-Runtimes::Change Runtimes::offer(const std::vector<RuntimeConfig>& wanted, const Make& make) {
+RuntimeSet::Change RuntimeSet::offer(const std::vector<RuntimeConfig>& wanted, const Make& make) {
   drop_idle();
   Change change;
   const std::lock_guard lock(mutex_);
@@ -45,20 +45,20 @@ Runtimes::Change Runtimes::offer(const std::vector<RuntimeConfig>& wanted, const
   return change;
 }
 
-Runtimes::Entry* Runtimes::find_entry(const std::string& name) {
+RuntimeSet::Entry* RuntimeSet::find_entry(const std::string& name) {
   const auto found = std::find_if(entries_.begin(), entries_.end(),
                                   [&](const Entry& entry) { return entry.config.name == name; });
   return found == entries_.end() ? nullptr : &*found;
 }
 
-std::vector<RuntimeRef> Runtimes::all() const {
+std::vector<RuntimeRef> RuntimeSet::all() const {
   const std::lock_guard lock(mutex_);
   std::vector<RuntimeRef> all;
   for (const Entry& entry : entries_) all.push_back(entry.runtime);
   return all;
 }
 
-RuntimeRef Runtimes::find(const model::RuntimeId& id) const {
+RuntimeRef RuntimeSet::find(const model::RuntimeId& id) const {
   const std::lock_guard lock(mutex_);
   for (const Entry& entry : entries_) {
     if (entry.runtime->id() == id) return entry.runtime;
@@ -68,7 +68,7 @@ RuntimeRef Runtimes::find(const model::RuntimeId& id) const {
 
 // Whoever works with one has it: then it is not idle, and its turn comes later. It ends without the
 // lock, for it may wait for a thread of its own.
-void Runtimes::drop_idle() {
+void RuntimeSet::drop_idle() {
   std::vector<RuntimeRef> idle;
   {
     const std::lock_guard lock(mutex_);

@@ -1,4 +1,4 @@
-#include "placement/held.h"
+#include "placement/known_failures.h"
 
 #include <variant>
 
@@ -13,36 +13,37 @@ bool is_among(const model::Manifest& documents, const model::Item& item) {
   return false;
 }
 
-void ask_for(Held& held, const model::RunRequest& run) {
-  held.versions.erase({run.item, run.subject});
-  std::erase_if(held.avoided, [&](const auto& entry) {
+void ask_for(KnownFailures& failures, const model::RunRequest& run) {
+  failures.versions.erase({run.item, run.subject});
+  std::erase_if(failures.avoided, [&](const auto& entry) {
     return entry.first.item == run.item && entry.first.subject == run.subject;
   });
 }
 
-void correct(Held& held, const model::Item& item) {
-  std::erase_if(held.versions, [&](const auto& entry) {
+void correct(KnownFailures& failures, const model::Item& item) {
+  std::erase_if(failures.versions, [&](const auto& entry) {
     return entry.first.first == item.id && entry.second.failed == item.version;
   });
 }
 
 }  // namespace
 
-void try_again(Held& held, const model::Manifest& before, const model::Manifest& applied) {
+void try_again(KnownFailures& failures, const model::Manifest& before,
+               const model::Manifest& applied) {
   for (const model::Document& document : applied) {
     if (const auto* deployment = std::get_if<model::Deployment>(&document)) {
-      for (const model::RunRequest& run : deployment->run) ask_for(held, run);
+      for (const model::RunRequest& run : deployment->run) ask_for(failures, run);
     } else if (const auto* item = std::get_if<model::Item>(&document)) {
-      if (!is_among(before, *item)) correct(held, *item);
+      if (!is_among(before, *item)) correct(failures, *item);
     }
   }
 }
 
-void hold(Snapshot& snapshot, const Held& held) {
-  for (const auto& [request, versions] : held.versions) {
+void respect(Snapshot& snapshot, const KnownFailures& failures) {
+  for (const auto& [request, versions] : failures.versions) {
     snapshot.versions.emplace(request, versions.instead);
   }
-  snapshot.avoided = held.avoided;
+  snapshot.avoided = failures.avoided;
 }
 
 }  // namespace berth::placement

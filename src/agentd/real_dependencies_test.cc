@@ -1,4 +1,4 @@
-#include "agentd/real_outside.h"
+#include "agentd/real_dependencies.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -32,13 +32,13 @@ model::InstanceSpec a_script(const std::string& item, const std::string& script)
 bool is_reported_active(const v1::ReportedStatus& status) { return status.state() == v1::ACTIVE; }
 
 // Real processes, a real store; only the control plane is ours.
-class RealOutside : public ::testing::Test {
+class RealDependencies : public ::testing::Test {
  protected:
-  RealOutside() {
+  RealDependencies() {
     std::string pattern = (fs::temp_directory_path() / "agent-XXXXXX").string();
     directory_ = mkdtemp(pattern.data());
   }
-  ~RealOutside() override { fs::remove_all(directory_); }
+  ~RealDependencies() override { fs::remove_all(directory_); }
 
   void SetUp() override {
     if (!fs::exists(kShim)) GTEST_SKIP() << kShim << " has not been built";
@@ -50,17 +50,17 @@ class RealOutside : public ::testing::Test {
   enum class AtTheEnd { Leave, Stop };
 
   std::unique_ptr<RunningAgent> an_agent(FakeServer& server, AtTheEnd end) {
-    const auto real = [this, end](Config& config, Outside& outside) {
+    const auto real = [this, end](Config& config, Dependencies& dependencies) {
       config.state_dir = directory_;
       config.shim = kShim;
       config.image_dir = directory_ / "images";
       config.runtimes = {{.name = "process", .type = model::RuntimeType::Process}};
       config.stop_grace = 100ms;
       config.stop_instances_on_exit = end == AtTheEnd::Stop;
-      Outside made = real_outside(config, *store_, std::nullopt);
-      made.open_link = outside.open_link;
-      outside.make_runtime = made.make_runtime;
-      outside.open_log = made.open_log;
+      Dependencies made = real_dependencies(config, *store_, std::nullopt);
+      made.open_link = dependencies.open_link;
+      dependencies.runtimes.make = made.runtimes.make;
+      dependencies.instances.open_log = made.instances.open_log;
     };
     return std::make_unique<RunningAgent>(unused_, *store_, &server, real);
   }
@@ -83,7 +83,7 @@ class RealOutside : public ::testing::Test {
   std::optional<store::SqliteStore> store_;
 };
 
-TEST_F(RealOutside, AProcessOutlivesItsAgentAndIsAdopted) {
+TEST_F(RealDependencies, AProcessOutlivesItsAgentAndIsAdopted) {
   {
     FakeServer server;
     const auto agent = an_agent(server, AtTheEnd::Leave);
@@ -99,7 +99,7 @@ TEST_F(RealOutside, AProcessOutlivesItsAgentAndIsAdopted) {
   EXPECT_EQ(log, "begun\n");  // once, so it is the same process
 }
 
-TEST_F(RealOutside, TheNodeSaysWhyItsInstancesHaveNoNetworks) {
+TEST_F(RealDependencies, TheNodeSaysWhyItsInstancesHaveNoNetworks) {
   FakeServer server;
   const auto agent = an_agent(server, AtTheEnd::Stop);
   const auto sent =
@@ -110,7 +110,7 @@ TEST_F(RealOutside, TheNodeSaysWhyItsInstancesHaveNoNetworks) {
                                    "network is off"));
 }
 
-TEST_F(RealOutside, ExitCodesComeThrough) {
+TEST_F(RealDependencies, ExitCodesComeThrough) {
   FakeServer server;
   const auto agent = an_agent(server, AtTheEnd::Stop);
   model::InstanceSpec job = a_script("job", "exit 3");
@@ -121,7 +121,7 @@ TEST_F(RealOutside, ExitCodesComeThrough) {
   }));
 }
 
-TEST_F(RealOutside, ASessionTalksToARealProgram) {
+TEST_F(RealDependencies, ASessionTalksToARealProgram) {
   FakeServer server;
   const auto agent = an_agent(server, AtTheEnd::Stop);
   server.say(a_command(1, {a_script("web", "exec sleep 1000")}));
@@ -147,7 +147,7 @@ TEST_F(RealOutside, ASessionTalksToARealProgram) {
   EXPECT_EQ(server.data_of(1), "hello");
 }
 
-TEST_F(RealOutside, WhatIsNoLongerWantedIsGone) {
+TEST_F(RealDependencies, WhatIsNoLongerWantedIsGone) {
   FakeServer server;
   const auto agent = an_agent(server, AtTheEnd::Stop);
   server.say(a_command(1, {a_script("web", "exec sleep 1000")}));

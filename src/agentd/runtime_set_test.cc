@@ -1,4 +1,4 @@
-#include "agentd/runtimes.h"
+#include "agentd/runtime_set.h"
 
 #include <gtest/gtest.h>
 
@@ -7,9 +7,9 @@
 namespace berth::agentd {
 namespace {
 
-class RuntimesOfANode : public ::testing::Test {
+class RuntimeSetOfANode : public ::testing::Test {
  protected:
-  Runtimes::Change offer(const std::vector<RuntimeConfig>& wanted) {
+  RuntimeSet::Change offer(const std::vector<RuntimeConfig>& wanted) {
     return runtimes_.offer(wanted, [this](const RuntimeConfig& config) {
       ++made_;
       return std::make_shared<OrderedRuntime>(
@@ -22,7 +22,7 @@ class RuntimesOfANode : public ::testing::Test {
   RuntimeRef find(const std::string& name) { return runtimes_.find(model::RuntimeId(name)); }
 
   testing::FakeMachine machine_;
-  Runtimes runtimes_;
+  RuntimeSet runtimes_;
   int made_ = 0;
 };
 
