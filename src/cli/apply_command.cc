@@ -25,8 +25,8 @@ constexpr const char* kApplyExamples =
     "unless its item says otherwise), or has done its work. Applied again unchanged it waits just\n"
     "the same. Ctrl-C is safe: what was accepted goes on.\n"
     "Exit codes: 0 everything is well, 1 something failed, 2 something could not be placed, or is\n"
-    "on a node that is away, 3 invalid input (nothing was applied), 5 timeout, 6 cannot reach the\n"
-    "control plane, 130 interrupted.";
+    "on a node that is away, 3 invalid input (nothing was applied), 5 timeout, or\n"
+    "taken but not durable yet, 6 cannot reach the control plane, 130 interrupted.";
 
 struct ApplyFlags {
   ConnectionFlags connection;

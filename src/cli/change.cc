@@ -438,3 +438,4 @@ Result<ExitCode> run_change(const client::Client& client, const client::Request&
 }
 
 }  // namespace berth::cli
+    if (!ended && exit_code_of(ended.error()) == ExitCode::Timeout) return ended.error();
