@@ -1,9 +1,13 @@
+#include <fmt/format.h>
+
 #include <CLI/CLI.hpp>
 #include <memory>
 #include <ostream>
 
 #include "cli/change.h"
 #include "cli/connection.h"
+#include "cli/kinds.h"
+#include "cli/manifest_names.h"
 #include "cli/sources.h"
 #include "cli/verb.h"
 
@@ -55,9 +59,23 @@ Result<v1::ApplyRequest> request_of(const ApplyFlags& flags, Console& console) {
   return request;
 }
 
+// "item/app@1.0.0", as `berth get -o name` has them.
+std::vector<std::string> names_in(const v1::ApplyRequest& request) {
+  std::vector<std::string> names;
+  for (const v1::SourceFile& file : request.files()) {
+    for (const DocumentName& document : document_names({file.name(), file.text()})) {
+      const auto kind = parse_kind(document.kind);
+      names.push_back(fmt::format("{}/{}", kind ? singular(*kind) : document.kind, document.name));
+    }
+  }
+  return names;
+}
+
 Result<ExitCode> run(const ApplyFlags& flags, Console& console) {
   const v1::ApplyRequest request = TRY(request_of(flags, console));
   const client::Client client = TRY(connect(flags.connection));
+  ChangeFlags change = flags.change;
+  if (change.timeout) change.asked_for = names_in(request);
   return run_change(client, {.method = client::Method::Post, .path = "/v1/apply", .body = &request},
                     flags.change, console);
 }

@@ -356,6 +356,43 @@ TEST_F(Online, ApplySaysFiveWhenTheTimeIsUpHereOrThere) {
   EXPECT_THAT(here.err, HasSubstr("app/vehicle/0  nothing is known of it yet"));
 }
 
+TEST_F(Online, ApplySaysWhatWasNotDecidedInTime) {
+  server_.stream("POST /v1/apply", {}, true);
+  const Finished finished = berth({"apply", "-f", "-", "--timeout", "300ms"}, kTwoInstances);
+  EXPECT_EQ(finished.exit_code, 5);
+  EXPECT_THAT(finished.err, HasSubstr("whether this was accepted is not known"));
+  EXPECT_THAT(finished.err, HasSubstr("  deployment/base\n"));
+  EXPECT_THAT(finished.err, Not(HasSubstr("what was accepted goes on")));
+}
+
+TEST_F(Online, ApplySaysFiveWhenItIsTakenButNotDurable) {
+  server_.answer(
+      "POST /v1/apply",
+      Canned{
+          .status = 507,
+          .pieces = {
+              R"({"error":{"code":"Exhausted","message":"not durable yet: the disk is full"}})"}});
+  const Finished finished = berth({"apply", "-f", "-"}, kTwoInstances);
+  EXPECT_EQ(finished.exit_code, 5);
+  EXPECT_THAT(finished.err, HasSubstr("not durable yet: the disk is full"));
+}
+
+TEST_F(Online, ApplyRefusesWhatNoControlPlaneTakes) {
+  const Finished large = berth({"apply", "-f", "-"}, std::string((16u << 20) + 1, '#'));
+  EXPECT_EQ(large.exit_code, 3);
+  EXPECT_THAT(large.err, HasSubstr("<stdin>: error: is too large: a manifest has 16 MiB at most"));
+  const Finished program = berth({"apply", "-f", kBerth});
+  EXPECT_EQ(program.exit_code, 3);
+  EXPECT_THAT(program.err, Not(HasSubstr("protobuf")));
+  const Finished binary = berth({"apply", "-f", "-"}, std::string("\x7f"
+                                                                  "ELF\x02\x01\0\xff",
+                                                                  8));
+  EXPECT_EQ(binary.exit_code, 3);
+  EXPECT_THAT(binary.err,
+              HasSubstr("<stdin>:1:5: error: not text (byte 0x02); a manifest is YAML"));
+  EXPECT_THAT(lines_received(), IsEmpty());
+}
+
 TEST_F(Online, ApplySaysAtTheTimeoutWhoWhereInWhichStateAndSinceWhen) {
   server_.stream("POST /v1/apply", {kAccepted, R"({"finished":{"timedOut":true,"instances":[
       {"key":{"item":"app","subject":"vehicle"},"state":"ACTIVE","proven":true,"place":{"node":"n1"}},
