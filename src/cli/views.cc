@@ -33,13 +33,6 @@ std::string capitalised(std::string word) {
   return word;
 }
 
-std::string short_duration(std::int64_t ms) {
-  const std::int64_t seconds = ms / 1000;
-  if (seconds < 120) return fmt::format("{}s", seconds);
-  if (seconds < 2 * 3600) return fmt::format("{}m", seconds / 60);
-  return fmt::format("{}h", seconds / 3600);
-}
-
 std::string cpu_text(const v1::Usage& usage) { return human(Dmips(usage.cpu())); }
 std::string ram_text(const v1::Usage& usage) { return human(Bytes(usage.ram())); }
 
@@ -387,3 +380,10 @@ std::string local_time(std::int64_t time_ms) {
 }
 
 }  // namespace berth::cli
+std::string short_duration(std::int64_t ms) {
+  const std::int64_t seconds = ms / 1000;
+  if (seconds < 120) return fmt::format("{}s", seconds);
+  if (seconds < 2 * 3600) return fmt::format("{}m", seconds / 60);
+  return fmt::format("{}h", seconds / 3600);
+}
+

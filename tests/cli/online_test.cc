@@ -889,6 +889,33 @@ TEST_F(Online, LogsGoWhereTheInstanceWroteThem) {
   EXPECT_EQ(finished.exit_code, 0);
   EXPECT_EQ(finished.out, "out\n");
   EXPECT_EQ(finished.err, "err\n");
+TEST_F(Online, DrainDoesNotTakeANodeThatIsAwayForEmpty) {
+  server_.answer("POST /v1/nodes/n1/drain", R"({"revision":"43"})");
+  const std::string node = R"({"node":{"name":"n1","liveness":"unreachable","silentForMs":"12000")";
+  const std::string pinned =
+      R"({"instance":{"key":{"item":"web","subject":"s"},"state":"ACTIVE","unverified":true,
+          "away":true,"place":{"node":"n1"}}})";
+  server_.stream("GET /v1/watch", {node + R"(,"services":3}})", pinned, R"({"synced":true})"},
+                 true);
+  const Finished finished = berth({"drain", "n1"});
+  EXPECT_EQ(finished.exit_code, 2) << finished.out;
+  EXPECT_EQ(finished.out, "node/n1 draining (revision 43)\n");
+  EXPECT_THAT(finished.err, HasSubstr("node/n1 is away, not heard of for 12s"));
+  EXPECT_THAT(finished.err, HasSubstr("Last known to run there: 3 instances"));
+  EXPECT_THAT(finished.err, HasSubstr("  web/s/0  Active(Unverified)  on n1"));
+}
+
+TEST_F(Online, DrainDoesNotTakeANodeThatIsLostForEmpty) {
+  server_.answer("POST /v1/nodes/n1/drain", R"({"revision":"43"})");
+  server_.stream(
+      "GET /v1/watch",
+      {R"({"node":{"name":"n1","liveness":"lost","silentForMs":"999000"}})", R"({"synced":true})"},
+      true);
+  const Finished finished = berth({"drain", "n1"});
+  EXPECT_EQ(finished.exit_code, 2) << finished.out;
+  EXPECT_THAT(finished.err, HasSubstr("not\nconfirmed. Last known to run there: 0 instances."));
+}
+
   EXPECT_EQ(lines_received().back(), "GET /v1/instances/web%2Fvehicle%2F1/logs?tail=5&follow=true");
 }
 
