@@ -639,6 +639,17 @@ TEST_F(Online, WhyTellsWhatWasDecidedWithTheFiguresOfThen) {
   EXPECT_EQ(berth({"why", "nothing"}).exit_code, 4);
 }
 
+TEST_F(Online, WhySaysThatTheNodeIsAwayThatItIsMeantFor) {
+  server_.answer("GET /v1/why/app", R"({"item":"app","subject":"vehicle","index":0,
+      "now":{"summary":"Refused 1: NoMatchingNodeId","hint":"allow node n2","nodes":[
+        {"node":"n1","reason":"NoConnectedNodes","detail":"is not connected"},
+        {"node":"n2","reason":"NoMatchingNodeId"}]}})");
+  const Finished finished = berth({"why", "app"});
+  EXPECT_EQ(finished.exit_code, 0) << finished.err;
+  EXPECT_THAT(finished.out,
+              HasSubstr("hint: n1 is away, and asked again when it is back; or allow node n2\n"));
+}
+
 TEST_F(Online, WhyTellsWhatWouldBeDecidedNowIfThatIsSomethingElse) {
   server_.answer("GET /v1/why/app%2Fvehicle%2F0", std::string(kDecided) + R"("stands":false},
                      "now":{"summary":"placed in the room that was left",
