@@ -19,7 +19,7 @@ constexpr const char* kApplyExamples =
     "Examples:\n"
     "  berth apply -f app.yaml                    and wait until everything is proven to be well\n"
     "  berth apply -f examples/demo --no-wait     only hand it over\n"
-    "  berth apply -f app.yaml --timeout 30s -o json | jq -r '.instances[] | .item + \" \" + "
+    "  berth apply -f app.yaml -o json | jq -r '.instances[] | .item + \" \" + "
     ".state'\n"
     "  berth plan -f app.yaml && berth apply -f app.yaml --if-revision 42\n"
     "                                             only if nothing has changed since the plan\n"
@@ -77,7 +77,7 @@ Result<ExitCode> run(const ApplyFlags& flags, Console& console) {
   ChangeFlags change = flags.change;
   if (change.timeout) change.asked_for = names_in(request);
   return run_change(client, {.method = client::Method::Post, .path = "/v1/apply", .body = &request},
-                    flags.change, console);
+                    change, console);
 }
 
 Command declare_apply(CLI::App& verb) {

@@ -98,7 +98,7 @@ std::string hint_of(const Json& decided) {
 // One line per node, of what was or would be decided; then what would help.
 std::string table_of(const Json& decided, const Style& style) {
   const std::string chosen = decided.value("placement", Json::object()).value("node", "");
-  Table table({{""}, {""}, {""}, {""}});
+  Table table({{""}, {""}, {""}, {.head = "", .wraps = true}});
   for (const Json& said : decided.value("nodes", Json::array())) {
     const NodeVerdict verdict = verdict_of(said);
     const bool is_chosen = verdict.node.value() == chosen;

@@ -889,17 +889,6 @@ TEST_F(Online, DrainSaysFiveWhenItTakesTooLong) {
   EXPECT_EQ(berth({"drain", "n1", "--no-wait"}).exit_code, 0);
 }
 
-// --- logs, wait, tokens
-
-TEST_F(Online, LogsGoWhereTheInstanceWroteThem) {
-  answer_everything();
-  // "out\n" and "err\n" in base64
-  server_.stream("GET /v1/instances/web%2Fvehicle%2F1/logs",
-                 {R"({"data":"b3V0Cg=="})", R"({"data":"ZXJyCg==","fromStderr":true})"});
-  const Finished finished = berth({"logs", "web/vehicle/1", "--tail", "5", "-f"});
-  EXPECT_EQ(finished.exit_code, 0);
-  EXPECT_EQ(finished.out, "out\n");
-  EXPECT_EQ(finished.err, "err\n");
 TEST_F(Online, DrainDoesNotTakeANodeThatIsAwayForEmpty) {
   server_.answer("POST /v1/nodes/n1/drain", R"({"revision":"43"})");
   const std::string node = R"({"node":{"name":"n1","liveness":"unreachable","silentForMs":"12000")";
@@ -927,6 +916,17 @@ TEST_F(Online, DrainDoesNotTakeANodeThatIsLostForEmpty) {
   EXPECT_THAT(finished.err, HasSubstr("not\nconfirmed. Last known to run there: 0 instances."));
 }
 
+// --- logs, wait, tokens
+
+TEST_F(Online, LogsGoWhereTheInstanceWroteThem) {
+  answer_everything();
+  // "out\n" and "err\n" in base64
+  server_.stream("GET /v1/instances/web%2Fvehicle%2F1/logs",
+                 {R"({"data":"b3V0Cg=="})", R"({"data":"ZXJyCg==","fromStderr":true})"});
+  const Finished finished = berth({"logs", "web/vehicle/1", "--tail", "5", "-f"});
+  EXPECT_EQ(finished.exit_code, 0);
+  EXPECT_EQ(finished.out, "out\n");
+  EXPECT_EQ(finished.err, "err\n");
   EXPECT_EQ(lines_received().back(), "GET /v1/instances/web%2Fvehicle%2F1/logs?tail=5&follow=true");
 }
 
