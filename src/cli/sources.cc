@@ -81,14 +81,16 @@ class Reading {
 
  private:
   Result<void> add_file(const std::string& name) {
-    files_.push_back({name, TRY(read_file(name))});
+    std::string text = TRY(read_file(name));
+    files_.push_back({name, std::move(text)});
     return {};
   }
 
   Result<void> add_stdin() {
     if (stdin_read_) return unreadable("<stdin>", "can be read only once: give -f - once");
     stdin_read_ = true;
-    files_.push_back({"<stdin>", TRY(read_all("<stdin>", in_))});
+    std::string text = TRY(read_all("<stdin>", in_));
+    files_.push_back({"<stdin>", std::move(text)});
     return {};
   }
 
