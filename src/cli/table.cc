@@ -157,6 +157,7 @@ Table Table::fitted(std::size_t room) const {
     for (std::size_t i = 0; i < width.size(); ++i) {
       if (table.columns_[i].wraps) width[i] = std::min(width[i], kReadableText);
     }
+    if (table.columns_.back().wraps) width.back() = 0;  // it can stand below
     return total_of(width);
   };
   if (total_of(widths()) <= room) return *this;

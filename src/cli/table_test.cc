@@ -52,10 +52,14 @@ TEST(Table, IsNoWiderThanTheTerminal) {
   EXPECT_EQ(wide_table().render({.columns = 46}, 0),
             "NAME  TIME   SPARE  TEXT\n"
             "n1    01-01  x      a text that is rather long\n");
+  EXPECT_EQ(wide_table().render({.columns = 45}, 0),
+            "NAME  TIME   SPARE  TEXT\n"
+            "n1    01-01  x      a text that is rather\n"
+            "                    long\n");
   EXPECT_EQ(wide_table().render({.columns = 38}, 0),
-            "NAME  TIME   TEXT\n"
-            "n1    01-01  a text that is rather\n"
-            "             long\n");
+            "NAME  TIME   SPARE\n"
+            "n1    01-01  x\n"
+            "    a text that is rather long\n");
   EXPECT_EQ(wide_table().render({.columns = 19}, 2),
             "  NAME  TIME\n"
             "  n1    01-01\n"

@@ -109,7 +109,7 @@ std::string indented(const std::vector<std::string>& lines, std::size_t indent,
 }
 
 std::string command_text(const HelpLine& entry, std::size_t columns) {
-  std::vector<std::string> command = wrapped(entry.first, columns - entry.indent - 2);
+  std::vector<std::string> command = wrapped(entry.first, columns - kCommandIndent - 2);
   if (width_of(entry.first) + entry.indent <= columns) command = {std::string(entry.first)};
   std::string out(entry.indent, ' ');
   out += command.front() + (command.size() == 1 ? "\n" : " \\\n");
