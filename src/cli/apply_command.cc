@@ -1,9 +1,13 @@
+#include <fmt/format.h>
+
 #include <CLI/CLI.hpp>
 #include <memory>
 #include <ostream>
 
 #include "cli/change.h"
 #include "cli/connection.h"
+#include "cli/kinds.h"
+#include "cli/manifest_names.h"
 #include "cli/sources.h"
 #include "cli/verb.h"
 
@@ -15,7 +19,7 @@ constexpr const char* kApplyExamples =
     "Examples:\n"
     "  berth apply -f app.yaml                    and wait until everything is proven to be well\n"
     "  berth apply -f examples/demo --no-wait     only hand it over\n"
-    "  berth apply -f app.yaml --timeout 30s -o json | jq -r '.instances[] | .item + \" \" + "
+    "  berth apply -f app.yaml -o json | jq -r '.instances[] | .item + \" \" + "
     ".state'\n"
     "  berth plan -f app.yaml && berth apply -f app.yaml --if-revision 42\n"
     "                                             only if nothing has changed since the plan\n"
@@ -25,8 +29,8 @@ constexpr const char* kApplyExamples =
     "unless its item says otherwise), or has done its work. Applied again unchanged it waits just\n"
     "the same. Ctrl-C is safe: what was accepted goes on.\n"
     "Exit codes: 0 everything is well, 1 something failed, 2 something could not be placed, or is\n"
-    "on a node that is away, 3 invalid input (nothing was applied), 5 timeout, 6 cannot reach the\n"
-    "control plane, 130 interrupted.";
+    "on a node that is away, 3 invalid input (nothing was applied), 5 timeout, or\n"
+    "taken but not durable yet, 6 cannot reach the control plane, 130 interrupted.";
 
 struct ApplyFlags {
   ConnectionFlags connection;
@@ -55,11 +59,25 @@ Result<v1::ApplyRequest> request_of(const ApplyFlags& flags, Console& console) {
   return request;
 }
 
+// "item/app@1.0.0", as `berth get -o name` has them.
+std::vector<std::string> names_in(const v1::ApplyRequest& request) {
+  std::vector<std::string> names;
+  for (const v1::SourceFile& file : request.files()) {
+    for (const DocumentName& document : document_names({file.name(), file.text()})) {
+      const auto kind = parse_kind(document.kind);
+      names.push_back(fmt::format("{}/{}", kind ? singular(*kind) : document.kind, document.name));
+    }
+  }
+  return names;
+}
+
 Result<ExitCode> run(const ApplyFlags& flags, Console& console) {
   const v1::ApplyRequest request = TRY(request_of(flags, console));
   const client::Client client = TRY(connect(flags.connection));
+  ChangeFlags change = flags.change;
+  if (change.timeout) change.asked_for = names_in(request);
   return run_change(client, {.method = client::Method::Post, .path = "/v1/apply", .body = &request},
-                    flags.change, console);
+                    change, console);
 }
 
 Command declare_apply(CLI::App& verb) {

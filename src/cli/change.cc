@@ -234,6 +234,22 @@ void print_late(const Progress& progress, Console& console) {
   for (const v1::Instance& instance : late) console.err << late_line(instance, console.err_style);
 }
 
+constexpr std::size_t kNamedMax = 10;
+
+// Before there was an answer nobody but the files says whom it is about.
+void print_undecided(const ChangeFlags& flags, Console& console) {
+  console.err
+      << "No answer in time: whether this was accepted is not known; berth get events tells "
+         "later, and\nit can be asked for again";
+  console.err << (flags.asked_for.empty() ? ".\n" : ". Not decided yet:\n");
+  for (std::size_t i = 0; i < std::min(kNamedMax, flags.asked_for.size()); ++i) {
+    console.err << "  " << printable(flags.asked_for[i]) << '\n';
+  }
+  if (flags.asked_for.size() > kNamedMax) {
+    console.err << fmt::format("  ... and {} more\n", flags.asked_for.size() - kNamedMax);
+  }
+}
+
 void print_away(const std::vector<v1::Instance>& away, Console& console) {
   if (away.empty()) return;
   console.err << fmt::format("{} on nodes that are away, and not waited for:\n",
@@ -425,10 +441,11 @@ Result<ExitCode> run_change(const client::Client& client, const client::Request&
   if (!ended && !progress.accepted()) return ended.error();
   if (late) {
     print_end(flags, progress, console);
-    print_late(progress, console);
+    progress.accepted() ? print_late(progress, console) : print_undecided(flags, console);
     return ExitCode::Timeout;
   }
   if (!progress.finished() && !flags.no_wait) {
+    if (!ended && exit_code_of(ended.error()) == ExitCode::Timeout) return ended.error();
     return Error{Code::Unavailable,
                  "the control plane went away before everything was in place; what was accepted "
                  "goes on. berth get instances shows how far it is."};

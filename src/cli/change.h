@@ -2,6 +2,7 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "base/result.h"
 #include "base/time.h"
@@ -21,6 +22,7 @@ struct ChangeFlags {
   std::optional<Duration> timeout;
   std::string output = "table";
   const char* when_nothing_changes = nullptr;  // what to say then instead of a count of instances
+  std::vector<std::string> asked_for = {};     // "deployment/base": whom it is about
 };
 
 void declare_change_flags(CLI::App& verb, ChangeFlags& flags);

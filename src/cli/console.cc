@@ -6,6 +6,8 @@
 #include <cstdlib>
 #include <iostream>
 
+#include "cli/terminal.h"
+
 namespace berth::cli {
 namespace {
 
@@ -50,7 +52,10 @@ std::string Style::paint(std::string_view text, Tone tone) const {
 }
 
 Style style_for(int file_descriptor) {
-  return {.colours = isatty(file_descriptor) == 1 && wants_colours(), .unicode = locale_is_utf8()};
+  const bool is_seen = is_terminal(file_descriptor);
+  return {.colours = is_seen && wants_colours(),
+          .unicode = locale_is_utf8(),
+          .columns = is_seen ? terminal_size(file_descriptor).columns : 0};
 }
 
 Console process_console() {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <iosfwd>
 #include <string>
 #include <string_view>
@@ -13,6 +14,7 @@ enum class Tone { Plain, Strong, Dim, Good, Change, Warning, Bad };
 struct Style {
   bool colours = false;
   bool unicode = false;
+  std::size_t columns = 0;  // what a line may have; 0: it goes to no terminal, and has no end
 
   std::string paint(std::string_view text, Tone tone) const;
 };
@@ -27,7 +29,7 @@ struct Console {
 };
 
 // What the environment says about a stream: colours on a terminal unless NO_COLOR is set, unicode
-// where the locale is UTF-8.
+// where the locale is UTF-8, the width of the terminal.
 Style style_for(int file_descriptor);
 
 // Standard input, output and error of this process.

@@ -47,7 +47,7 @@ class Facts {
   std::string render(const Style& style) const { return table_.render(style, 0); }
 
  private:
-  Table table_{{{""}, {""}}};
+  Table table_{{{""}, {.head = "", .wraps = true}}};
 };
 
 std::string section(std::string_view title, const Table& table, const Style& style) {
@@ -131,7 +131,13 @@ std::string why_not_ready(const v1::Runtime& runtime) {
 }
 
 Table runtimes_table(const v1::Node& node) {
-  Table table({{"RUNTIME"}, {"TYPE"}, {"KIND"}, {"NOW"}, {"LASTING"}, {""}, {"MESSAGE"}});
+  Table table({{"RUNTIME"},
+               {"TYPE", Align::Left, 3},
+               {"KIND", Align::Left, 2},
+               {"NOW"},
+               {"LASTING", Align::Left, 1},
+               {""},
+               {.head = "MESSAGE", .wraps = true}});
   const auto tone = [](const std::string& readiness) {
     return same_word(readiness, "ready") ? Tone::Good : Tone::Bad;
   };
@@ -148,7 +154,12 @@ Table runtimes_table(const v1::Node& node) {
 }
 
 Table conditions_table(const v1::Node& node) {
-  Table table({{"CONDITION"}, {"STATUS"}, {"SINCE"}, {"HEARD OF"}, {"REASON"}, {"MESSAGE"}});
+  Table table({{"CONDITION"},
+               {"STATUS"},
+               {"SINCE", Align::Left, 1},
+               {"HEARD OF", Align::Left, 2},
+               {"REASON"},
+               {.head = "MESSAGE", .wraps = true}});
   for (const v1::Condition& condition : node.conditions()) {
     table.add({{condition.type()},
                {condition.status(), condition.status() == "True" ? Tone::Good : Tone::Bad},

@@ -81,7 +81,7 @@ Table items_table(const Documents& documents) {
 }
 
 Table deployments_table(const Documents& documents) {
-  Table table({{"DEPLOYMENT"}, {"RUNS"}});
+  Table table({{"DEPLOYMENT"}, {.head = "RUNS", .wraps = true}});
   for (const Struct* document : documents) {
     table.add({{document_name(*document)}, {runs_cell_of(spec_of(*document))}});
   }
@@ -89,7 +89,8 @@ Table deployments_table(const Documents& documents) {
 }
 
 Table configs_table(const Documents& documents) {
-  Table table({{"NODECONFIG"}, {"FOR"}, {"PRIORITY", Align::Right}, {"LABELS"}});
+  Table table(
+      {{"NODECONFIG"}, {"FOR"}, {"PRIORITY", Align::Right}, {.head = "LABELS", .wraps = true}});
   for (const Struct* document : documents) {
     const Struct spec = spec_of(*document);
     table.add({{document_name(*document)},
@@ -119,7 +120,7 @@ std::string variable_text(const Struct& variable) {
 
 // One line per entry.
 Table overrides_table(const Documents& documents) {
-  Table table({{"ENVOVERRIDE"}, {"FOR"}, {"VARIABLES"}});
+  Table table({{"ENVOVERRIDE"}, {"FOR"}, {.head = "VARIABLES", .wraps = true}});
   for (const Struct* document : documents) {
     for (const Struct& entry : objects_of(spec_of(*document), "entries")) {
       std::vector<std::string> variables;

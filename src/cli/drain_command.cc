@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <chrono>
 #include <memory>
+#include <optional>
 #include <ostream>
 #include <set>
 
@@ -14,6 +15,7 @@
 #include "cli/interruption.h"
 #include "cli/live_table.h"
 #include "cli/node_call.h"
+#include "cli/objects.h"
 #include "cli/table.h"
 #include "cli/terminal.h"
 #include "cli/verb.h"
@@ -26,6 +28,9 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
+// So long a silent node has to be away: what can go elsewhere is on its way then.
+constexpr auto kAwayPatience = std::chrono::seconds(1);
+
 constexpr const char* kDrainExamples =
     "Examples:\n"
     "  berth drain n1 -m \"new disk\"          and wait until it is empty\n"
@@ -34,11 +39,9 @@ constexpr const char* kDrainExamples =
     "  berth uncordon n1                     ends the drain\n"
     "\n"
     "Ctrl-C is safe: the drain goes on.\n"
-    "Exit codes: 0 the node is empty, and what was on it is well elsewhere, 1 it is empty, but "
-    "not\n"
-    "everything is well elsewhere, 4 no such node, 5 timeout, 6 cannot reach the control plane, "
-    "130\n"
-    "interrupted.";
+    "Exit codes: 0 the node is empty, and what was on it is well elsewhere, 1 it is empty, but\n"
+    "not everything is well elsewhere, 2 the node is away, and whether it is empty is not known,\n"
+    "4 no such node, 5 timeout, 6 cannot reach the control plane, 130 interrupted.";
 
 struct DrainFlags {
   ConnectionFlags connection;
@@ -71,7 +74,7 @@ class Drain {
       ++tick_;
       late_ = Clock::now() >= end_;
       if (console_.live && mirror_.synced) show();
-      return !late_ && !interruption.requested();
+      return !late_ && !interruption.requested() && !is_given_up();
     };
     const auto on_event = [&](const v1::WatchEvent&) {
       if (!mirror_.synced) return true;
@@ -81,6 +84,7 @@ class Drain {
     };
     TRY(watch(client, mirror_, {.on_event = on_event, .tick = on_tick}));
     if (mirror_.synced && is_done()) return done();
+    if (is_given_up()) return not_confirmed();
     console_.err << (late_ ? "\nNot empty in time" : "\nInterrupted")
                  << "; the drain goes on. berth uncordon " << flags_.node << " ends it.\n";
     return late_ ? ExitCode::Timeout : ExitCode::Interrupted;
@@ -92,11 +96,46 @@ class Drain {
     return node == mirror_.nodes.end() || node->second.services() == 0;
   }
 
+  // nullptr: it is heard of, or forgotten.
+  const v1::Node* node_away() const {
+    const auto node = mirror_.nodes.find(flags_.node);
+    return node != mirror_.nodes.end() && is_away(node->second) ? &node->second : nullptr;
+  }
+
   // What had to stop first may still be coming up elsewhere.
-  bool is_done() const {
-    return is_empty() && std::ranges::none_of(not_up_elsewhere(), [](const v1::Instance& one) {
-             return one.state() != v1::FAILED && !one.away();
-           });
+  bool is_settled() const {
+    return std::ranges::none_of(not_up_elsewhere(), [](const v1::Instance& one) {
+      return one.state() != v1::FAILED && !one.away();
+    });
+  }
+  bool is_done() const { return node_away() == nullptr && is_empty() && is_settled(); }
+
+  // Nothing more can happen before the node is back, and nobody knows when that is.
+  bool is_given_up() {
+    if (!mirror_.synced || node_away() == nullptr) {
+      away_since_.reset();
+      return false;
+    }
+    if (!away_since_) away_since_ = Clock::now();
+    return Clock::now() - *away_since_ >= kAwayPatience && is_settled();
+  }
+
+  ExitCode not_confirmed() {
+    if (console_.live) canvas_.draw("", terminal_size(STDOUT_FILENO));
+    const v1::Node& node = *node_away();
+    const std::vector<v1::Instance> left = left_on(mirror_, flags_.node);
+    console_.err << fmt::format(
+        "node/{} is away, not heard of for {}: what runs there cannot be known, and that it is "
+        "empty is not\nconfirmed. Last known to run there: {}{}\n",
+        printable(flags_.node), short_duration(node.silent_for_ms()),
+        counted(std::max<std::size_t>(node.services(), left.size()), "instance"),
+        left.empty() ? "." : ", of which these have no other place:");
+    for (const v1::Instance& instance : left) {
+      console_.err << "  " << instance_line(instance, console_.err_style);
+    }
+    console_.err << "The drain goes on, and is carried out there when it is back. berth uncordon "
+                 << printable(flags_.node) << " ends it.\n";
+    return ExitCode::NotEverythingPlaced;
   }
 
   Result<ExitCode> done() {
@@ -138,6 +177,7 @@ class Drain {
   }
 
   void show() {
+    if (node_away() != nullptr) return;  // a number would be a guess
     const auto left = left_on(mirror_, flags_.node);
     if (console_.live) {
       const TerminalSize size = terminal_size(STDOUT_FILENO);
@@ -155,6 +195,7 @@ class Drain {
   Canvas canvas_;
   Mirror mirror_;
   std::set<model::InstanceKey> were_up_;
+  std::optional<Clock::time_point> away_since_;
   Clock::time_point end_ = Clock::time_point::max();
   std::uint64_t tick_ = 0;
   std::size_t told_ = static_cast<std::size_t>(-1);

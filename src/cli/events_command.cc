@@ -44,7 +44,9 @@ std::string render(const v1::Events& events, const EventsFlags& flags, const Sty
   if (flags.output == "yaml") return yaml_text({{"events", list}});
   if (flags.output == "name") return names;
   const Table table = events_table(all);
-  return table.empty() ? "There are no events.\n" : table.render(style, 0);
+  Style room = style;
+  if (flags.output == "wide") room.columns = 0;
+  return table.empty() ? "There are no events.\n" : table.render(room, 0);
 }
 
 std::string line_of(const v1::Event& event, const EventsFlags& flags, const Style& style) {

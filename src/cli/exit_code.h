@@ -1,6 +1,7 @@
 #pragma once
 
 #include "base/result.h"
+#include "codec/not_durable.h"
 
 namespace berth::cli {
 
@@ -18,7 +19,9 @@ enum class ExitCode {
 };
 
 // The only place that knows which failure ends the program how.
-constexpr ExitCode exit_code_of(const Error& error) {
+inline ExitCode exit_code_of(const Error& error) {
+  // It may become so, or not: as when the time is up.
+  if (error.message.starts_with(codec::kNotDurableYet)) return ExitCode::Timeout;
   switch (error.code) {
     case Code::InvalidInput: return ExitCode::InvalidInput;
     case Code::NotFound: return ExitCode::NotFound;

@@ -30,7 +30,7 @@ constexpr const char* kGetExamples =
     "  berth get instances --all                 also what is cached, and for how long\n"
     "  berth get nodes --watch                   as it changes\n"
     "  berth get item web -o yaml                a document, as it can be applied again\n"
-    "  berth get instances -o json | jq -r '.instances[] | select(.state==\"Active\") | .node'\n"
+    "  berth get instances -o json | jq -r '.instances[] | select(.proven) | .node'\n"
     "\n";
 
 constexpr const char* kGetForms =
@@ -196,8 +196,12 @@ std::string render(const Found& found, const Asked& asked, const Style& style) {
   }
   if (output == "yaml") return yaml_of(found, asked.kind);
   if (output == "name") return names_of(found, asked.kind);
-  const Table table = table_of(found, asked.kind, output == "wide" ? Detail::Wide : Detail::Short);
-  return table.empty() ? fmt::format("There are no {}.\n", list_name) : table.render(style, 0);
+  const bool wide = output == "wide";
+  const Table table = table_of(found, asked.kind, wide ? Detail::Wide : Detail::Short);
+  if (table.empty()) return fmt::format("There are no {}.\n", list_name);
+  Style room = style;
+  if (wide) room.columns = 0;
+  return table.render(room, 0);
 }
 
 bool is_table(const Asked& asked) {
@@ -258,7 +262,9 @@ Result<ExitCode> watch_objects(const client::Client& client, const Asked& asked,
   const auto on_tick = [&] {
     if (draws && std::exchange(stale, false) && mirror.synced) {
       const TerminalSize size = terminal_size(STDOUT_FILENO);
-      canvas.draw(render(found_in(mirror, asked), asked, console.out_style), size);
+      Style style = console.out_style;
+      style.columns = size.columns;  // it may have changed
+      canvas.draw(render(found_in(mirror, asked), asked, style), size);
     }
     return true;
   };

@@ -4,14 +4,17 @@
 #include <fmt/ranges.h>
 #include <CLI/CLI.hpp>
 
+#include <algorithm>
+
 #include "cli/flags.h"
 #include "cli/table.h"
+#include "cli/wrap.h"
 
 namespace berth::cli {
 namespace {
 
 std::string verbs_of(const CLI::App& app, const Style& style) {
-  Table table({{""}, {""}});
+  Table table({{""}, {.head = "", .wraps = true}});
   for (const CLI::App* verb : app.get_subcommands(nullptr)) {
     if (verb->get_group().empty()) continue;  // hidden
     table.add({{verb->get_name()}, {verb->get_description()}});
@@ -21,7 +24,7 @@ std::string verbs_of(const CLI::App& app, const Style& style) {
 }
 
 std::string arguments_of(const CLI::App& app, const Style& style) {
-  Table table({{""}, {""}});
+  Table table({{""}, {.head = "", .wraps = true}});
   for (const CLI::Option* option : app.get_options()) {
     if (option->get_positional()) {
       table.add({{option->get_name(true)}, {option->get_description()}});
@@ -31,15 +34,50 @@ std::string arguments_of(const CLI::App& app, const Style& style) {
   return "\n" + style.paint("Arguments", Tone::Strong) + "\n" + table.render(style, 2);
 }
 
-std::string flags_help(const CLI::App& app, const Style& style) {
+std::string head_of(const Flag& flag) {
+  const std::string value = flag.takes_value ? " " + flag.value : "";
+  return fmt::format("{}{}", fmt::join(flag.names, ", "), value);
+}
+
+std::string flags_in_columns(const std::vector<Flag>& flags, const Style& style) {
   Table table({{""}, {""}, {""}});
-  for (const Flag& flag : flags_of(app)) {
-    const std::string value = flag.takes_value ? " " + flag.value : "";
-    table.add({{fmt::format("{}{}", fmt::join(flag.names, ", "), value)},
-               {flag.what},
-               {flag.variable, Tone::Dim}});
+  for (const Flag& flag : flags) {
+    table.add({{head_of(flag)}, {flag.what}, {flag.variable, Tone::Dim}});
   }
-  return "\n" + style.paint("Flags", Tone::Strong) + "\n" + table.render(style, 2);
+  return table.render({.colours = style.colours, .unicode = style.unicode}, 2);
+}
+
+// The second column begins where it does for most; what is longer stands on a line of its own.
+std::string flags_below_each_other(const std::vector<Flag>& flags, const Style& style) {
+  constexpr std::size_t kColumn = 30;
+  std::string out;
+  for (const Flag& flag : flags) {
+    std::string head = "  " + head_of(flag);
+    const std::string what =
+        flag.variable.empty() ? flag.what : fmt::format("{} [{}]", flag.what, flag.variable);
+    const bool is_short = width_of(head) + 2 <= kColumn;
+    if (is_short) head.append(kColumn - width_of(head), ' ');
+    out += is_short ? head : head + "\n" + std::string(kColumn, ' ');
+    const std::size_t room = std::max(style.columns, 2 * kColumn) - kColumn;
+    out += fmt::format("{}\n", fmt::join(wrapped(what, room), "\n" + std::string(kColumn, ' ')));
+  }
+  return out;
+}
+
+bool has_room_for(std::string_view text, std::size_t columns) {
+  while (columns > 0 && !text.empty()) {
+    const std::size_t end = std::min(text.find('\n'), text.size());
+    if (width_of(text.substr(0, end)) > columns) return false;
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return true;
+}
+
+std::string flags_help(const CLI::App& app, const Style& style) {
+  const std::vector<Flag> flags = flags_of(app);
+  const bool has_room = has_room_for(flags_in_columns(flags, {}), style.columns);
+  return "\n" + style.paint("Flags", Tone::Strong) + "\n" +
+         (has_room ? flags_in_columns(flags, style) : flags_below_each_other(flags, style));
 }
 
 }  // namespace
@@ -54,9 +92,9 @@ std::string usage_of(const CLI::App& app) {
 }
 
 std::string help_of(const CLI::App& app, const Style& style) {
-  return fmt::format("{}\n\nUsage: {}\n{}{}{}\n{}\n", app.get_description(), usage_of(app),
+  return fmt::format("{}\n\nUsage: {}\n{}{}{}\n{}", app.get_description(), usage_of(app),
                      verbs_of(app, style), arguments_of(app, style), flags_help(app, style),
-                     app.get_footer());
+                     refilled(app.get_footer(), style.columns));
 }
 
 }  // namespace berth::cli

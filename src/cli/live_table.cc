@@ -64,7 +64,9 @@ std::string live_table(const LiveView& view) {
                {row.place().node()},
                {row.problem().message(), Tone::Dim}});
   }
-  std::string out = table.empty() ? "" : table.render(view.style, 0);
+  Style style = view.style;
+  style.columns = 0;  // a row is a line here, whose end is not drawn
+  std::string out = table.empty() ? "" : table.render(style, 0);
   if (rows.size() > most) out += fmt::format("... and {} more\n", rows.size() - most);
   return out + count_of_states(view.rows) + "\n";
 }

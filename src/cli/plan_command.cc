@@ -113,7 +113,9 @@ Result<ExitCode> run(const PlanFlags& flags, Console& console) {
   const placement::Snapshot snapshot = snapshot_of(world);
   const placement::Plan plan =
       placement::make_plan(snapshot, {.mode = mode, .explain = std::nullopt});
-  console.out << render({plan, snapshot, flags, world.revision}, console.out_style);
+  Style style = console.out_style;
+  style.columns = 0;  // what would happen is never shortened
+  console.out << render({plan, snapshot, flags, world.revision}, style);
   return exit_code_of_plan(plan);
 }
 

@@ -28,7 +28,7 @@ constexpr const char* kFooter =
     "  berth schema > berth.schema.json            for editors that check YAML\n"
     "\n"
     "Exit codes:\n"
-    "  0  done; plan: no change          5  timeout\n"
+    "  0  done; plan: no change          5  timeout, or not durable yet: not known\n"
     "  1  other error                    6  cannot reach the control plane\n"
     "  2  not everything can be placed  10  plan: changes\n"
     "  3  invalid input                130  interrupted\n"

@@ -10,12 +10,15 @@
 #include <iterator>
 #include <system_error>
 
+#include "codec/yaml_reader.h"
+
 namespace berth::cli {
 namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::size_t kTextMax = std::size_t{256} << 20;
+// No reader takes more, here or there.
+constexpr std::size_t kTextMax = codec::YamlLimits{}.bytes;
 
 Error unreadable(const std::string& name, std::string_view why) {
   return invalid_input(fmt::format("{}: error: {}", name, why));
@@ -26,9 +29,17 @@ Result<std::string> read_all(const std::string& name, std::istream& in) {
   std::string piece(64 << 10, '\0');
   while (in.read(piece.data(), static_cast<std::streamsize>(piece.size())) || in.gcount() > 0) {
     text.append(piece, 0, static_cast<std::size_t>(in.gcount()));
-    if (text.size() > kTextMax) return unreadable(name, "is larger than 256 MiB");
+    if (text.size() > kTextMax) {
+      return unreadable(name, fmt::format("is too large: a manifest has {} MiB at most, and can be "
+                                          "split into several files",
+                                          kTextMax >> 20));
+    }
   }
   if (in.bad()) return unreadable(name, "cannot be read to its end");
+  if (const auto problem = codec::why_no_text(text)) {
+    return unreadable(fmt::format("{}:{}:{}", name, problem->at.line, problem->at.column),
+                      problem->what);
+  }
   return text;
 }
 
@@ -70,14 +81,16 @@ class Reading {
 
  private:
   Result<void> add_file(const std::string& name) {
-    files_.push_back({name, TRY(read_file(name))});
+    std::string text = TRY(read_file(name));
+    files_.push_back({name, std::move(text)});
     return {};
   }
 
   Result<void> add_stdin() {
     if (stdin_read_) return unreadable("<stdin>", "can be read only once: give -f - once");
     stdin_read_ = true;
-    files_.push_back({"<stdin>", TRY(read_all("<stdin>", in_))});
+    std::string text = TRY(read_all("<stdin>", in_));
+    files_.push_back({"<stdin>", std::move(text)});
     return {};
   }
 

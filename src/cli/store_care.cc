@@ -86,8 +86,8 @@ std::string summary(const Findings& findings) {
 void add_flaws_of_records(Findings& findings) {
   for (const Entry& entry : findings.entries) {
     if (const auto flaw = codec::flaw_of_stored(entry.key, entry.value)) {
-      findings.flaws.push_back(
-          fmt::format("{} cannot be read: {}", store::printable(entry.key), *flaw));
+      findings.flaws.push_back(fmt::format("{} cannot be read: {}", store::printable(entry.key),
+                                           store::printable(*flaw)));
       findings.unreadable.push_back(store::printable(entry.key));
     }
   }
@@ -244,12 +244,26 @@ Result<ExitCode> repair(const fs::path& path, RepairWith with, std::ostream& out
   return ExitCode::Done;
 }
 
+// A daemon would find nothing in the directory of another, and the other a file that it never
+// reads.
+Result<fs::path> place_of(codec::StoreOwner owner, const fs::path& directory) {
+  const bool is_agents = owner == codec::StoreOwner::Agent;
+  const fs::path path = directory / (is_agents ? kOfAgent : kOfControlPlane);
+  const auto found = stores_in(directory);
+  if (!found || std::ranges::find(*found, path) != found->end()) return path;
+  constexpr std::string_view kAgent = "an agent";
+  constexpr std::string_view kControlPlane = "a control plane";
+  return invalid_input(
+      fmt::format("{} is the directory of {} (it has {}), and this is a backup of {}; nothing was "
+                  "changed. Name another with --directory",
+                  directory.string(), is_agents ? kControlPlane : kAgent,
+                  found->front().filename().string(), is_agents ? kAgent : kControlPlane));
+}
+
 // By what is in it; if that does not tell, by what the directory has.
 Result<fs::path> place_for(const Findings& backup, const fs::path& directory) {
   for (const Entry& entry : backup.entries) {
-    const auto owner = codec::owner_of_stored(entry.key);
-    if (!owner) continue;
-    return directory / (*owner == codec::StoreOwner::Agent ? kOfAgent : kOfControlPlane);
+    if (const auto owner = codec::owner_of_stored(entry.key)) return place_of(*owner, directory);
   }
   const auto found = TRY(stores_in(directory));
   if (found.size() == 1) return found.front();

@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+
 #include <CLI/CLI.hpp>
 #include <memory>
 #include <ostream>
@@ -81,7 +83,30 @@ Result<ExitCode> back_up(const StoreFlags& flags, Console& console) {
   return done;
 }
 
+// Whoever gives a flag means something by it: it is not passed over where it does nothing.
+Result<void> check_flags_of_action(const StoreFlags& flags) {
+  struct Only {
+    bool given;
+    std::string_view flag;
+    std::string_view action;
+  };
+  for (const Only& only : {Only{flags.readable, "--readable", "repair"},
+                           Only{flags.new_authority, "--new-authority", "repair"},
+                           Only{flags.dry_run, "--dry-run", "adopt"}}) {
+    if (!only.given || flags.action == only.action) continue;
+    return invalid_input(
+        fmt::format("{} is for berth store {}, and does nothing with {}; nothing "
+                    "was done",
+                    only.flag, only.action, flags.action));
+  }
+  const bool takes_file =
+      flags.action == "check" || flags.action == "backup" || flags.action == "restore";
+  if (takes_file || flags.file.empty() || flags.action == "repair") return {};
+  return invalid_input(flags.action + " takes no file; nothing was done");
+}
+
 Result<ExitCode> run(const StoreFlags& flags, Console& console) {
+  TRY(check_flags_of_action(flags));
   const bool needs_file = flags.action == "backup" || flags.action == "restore";
   if (needs_file && flags.file.empty()) {
     return invalid_input("which file? berth store " + flags.action + " FILE");

@@ -18,7 +18,11 @@ Result<v1::Revision> decide(const client::Client& client, const std::string& pat
 }
 
 Table table_of(const v1::Adoption& adoption) {
-  Table table({{"ITEM"}, {"VERSION"}, {"SUBJECT"}, {"INSTANCES", Align::Right}, {"ON"}});
+  Table table({{"ITEM"},
+               {"VERSION"},
+               {"SUBJECT"},
+               {"INSTANCES", Align::Right},
+               {.head = "ON", .wraps = true}});
   for (const v1::AdoptedRequest& request : adoption.requests()) {
     table.add({{request.item()},
                {request.version()},

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/check.h"
+#include "cli/wrap.h"
 
 namespace berth::cli {
 namespace {
@@ -15,6 +16,30 @@ void trim_right(std::string& line) {
   while (!line.empty() && line.back() == ' ') line.pop_back();
 }
 
+constexpr std::size_t kReadableText = 24;  // a wrapped column of so many is still read with ease
+constexpr std::size_t kTextIndent = 4;     // of one that stands below its row
+constexpr std::size_t kNarrowName = 6;
+
+std::size_t total_of(const std::vector<std::size_t>& widths) {
+  std::size_t total = 0;
+  for (const std::size_t width : widths) total += width == 0 ? 0 : width + kGap;
+  return total == 0 ? 0 : total - kGap;
+}
+
+// The columns that can be narrower become so, the widest first.
+void narrow(std::vector<std::size_t>& widths, const std::vector<bool>& may, std::size_t least,
+            std::size_t room) {
+  while (total_of(widths) > room) {
+    std::size_t widest = widths.size();
+    for (std::size_t i = 0; i < widths.size(); ++i) {
+      const bool is_wider = widest == widths.size() || widths[i] > widths[widest];
+      if (may[i] && widths[i] > least && is_wider) widest = i;
+    }
+    if (widest == widths.size()) return;
+    --widths[widest];
+  }
+}
+
 // One line of cells, padded to their columns; a width of 0 leaves the column out.
 class Line {
  public:
@@ -22,8 +47,9 @@ class Line {
 
   void add(const Cell& cell, std::size_t width, Align align) {
     if (width == 0) return;
-    const std::string padding(width - width_of(cell.text), ' ');
-    const std::string painted = style_.paint(cell.text, cell.tone);
+    const std::string text = shortened(cell.text, width, style_.unicode);
+    const std::string padding(width - width_of(text), ' ');
+    const std::string painted = style_.paint(text, cell.tone);
     text_ += align == Align::Right ? padding + painted : painted + padding;
     text_.append(kGap, ' ');
   }
@@ -37,6 +63,31 @@ class Line {
   const Style& style_;
   std::string text_;
 };
+
+// A row as the lines that it takes.
+std::vector<std::vector<Cell>> lines_of_row(const std::vector<Cell>& row,
+                                            const std::vector<std::size_t>& widths,
+                                            const std::vector<bool>& wraps) {
+  std::vector<std::vector<Cell>> lines{row};
+  for (std::size_t i = 0; i < row.size(); ++i) {
+    if (!wraps[i] || widths[i] == 0 || width_of(row[i].text) <= widths[i]) continue;
+    const std::vector<std::string> texts = wrapped(row[i].text, widths[i]);
+    if (lines.size() < texts.size()) lines.resize(texts.size(), std::vector<Cell>(row.size()));
+    for (std::size_t at = 0; at < texts.size(); ++at) lines[at][i] = {texts[at], row[i].tone};
+  }
+  return lines;
+}
+
+// What would be too narrow to be read beside the others.
+std::string text_below(const Cell& cell, const Style& style, std::size_t indent) {
+  if (cell.text.empty()) return "";
+  std::string out;
+  const std::size_t room = style.columns > indent ? style.columns - indent : 1;
+  for (const std::string& line : wrapped(cell.text, room)) {
+    out += std::string(indent, ' ') + style.paint(line, cell.tone) + "\n";
+  }
+  return out;
+}
 
 }  // namespace
 
@@ -72,8 +123,72 @@ std::vector<std::size_t> Table::widths() const {
   return widths;
 }
 
+Table Table::with_brief_texts() const {
+  Table brief = *this;
+  for (std::vector<Cell>& row : brief.rows_) {
+    for (Cell& cell : row) {
+      if (!cell.brief.empty()) cell.text = printable(cell.brief);
+    }
+  }
+  return brief;
+}
+
+Table Table::without(std::size_t column) const {
+  Table rest = *this;
+  const auto at = static_cast<std::ptrdiff_t>(column);
+  rest.columns_.erase(rest.columns_.begin() + at);
+  for (std::vector<Cell>& row : rest.rows_) row.erase(row.begin() + at);
+  return rest;
+}
+
+// Of equals the last; as many as there are columns: none.
+std::size_t Table::column_to_spare() const {
+  std::size_t found = columns_.size();
+  for (std::size_t i = 0; i < columns_.size(); ++i) {
+    if (columns_[i].spare == 0) continue;
+    if (found == columns_.size() || columns_[i].spare >= columns_[found].spare) found = i;
+  }
+  return found;
+}
+
+Table Table::fitted(std::size_t room) const {
+  const auto needs = [](const Table& table) {
+    std::vector<std::size_t> width = table.widths();
+    for (std::size_t i = 0; i < width.size(); ++i) {
+      if (table.columns_[i].wraps) width[i] = std::min(width[i], kReadableText);
+    }
+    if (table.columns_.back().wraps) width.back() = 0;  // it can stand below
+    return total_of(width);
+  };
+  if (total_of(widths()) <= room) return *this;
+  Table fitted = with_brief_texts();
+  while (needs(fitted) > room) {
+    const std::size_t spare = fitted.column_to_spare();
+    if (spare == fitted.columns_.size()) break;
+    fitted = fitted.without(spare);
+  }
+  return fitted;
+}
+
 std::string Table::render(const Style& style, std::size_t indent) const {
-  const std::vector<std::size_t> width = widths();
+  if (style.columns == 0) return rendered(style, indent, widths());
+  const std::size_t room = style.columns > indent ? style.columns - indent : 1;
+  const Table table = fitted(room);
+  std::vector<std::size_t> width = table.widths();
+  narrow(width, table.wrapping(), kReadableText, room);
+  if (total_of(width) > room && table.columns_.back().wraps) width.back() = 0;
+  narrow(width, std::vector<bool>(width.size(), true), kNarrowName, room);
+  return table.rendered(style, indent, width);
+}
+
+std::vector<bool> Table::wrapping() const {
+  std::vector<bool> wraps;
+  for (const Column& column : columns_) wraps.push_back(column.wraps);
+  return wraps;
+}
+
+std::string Table::rendered(const Style& style, std::size_t indent,
+                            const std::vector<std::size_t>& width) const {
   Line head(style, indent);
   bool has_head = false;
   for (std::size_t i = 0; i < columns_.size(); ++i) {
@@ -81,10 +196,16 @@ std::string Table::render(const Style& style, std::size_t indent) const {
     has_head = has_head || !columns_[i].head.empty();
   }
   std::string out = has_head ? std::move(head).finish() : "";
+  const std::vector<bool> wraps = wrapping();
   for (const std::vector<Cell>& row : rows_) {
-    Line line(style, indent);
-    for (std::size_t i = 0; i < row.size(); ++i) line.add(row[i], width[i], columns_[i].align);
-    out += std::move(line).finish();
+    for (const std::vector<Cell>& cells : lines_of_row(row, width, wraps)) {
+      Line line(style, indent);
+      for (std::size_t i = 0; i < cells.size(); ++i) {
+        line.add(cells[i], width[i], columns_[i].align);
+      }
+      out += std::move(line).finish();
+    }
+    if (width.back() == 0) out += text_below(row.back(), style, indent + kTextIndent);
   }
   return out;
 }

@@ -35,5 +35,45 @@ TEST(Table, LetsNoNamePlayWithTheTerminal) {
   EXPECT_EQ(table.render({}, 0), "a?[2Jb\n");
 }
 
+Table wide_table() {
+  Table table({{"NAME"}, {"TIME"}, {"SPARE", Align::Left, 1}, {.head = "TEXT", .wraps = true}});
+  table.add({{"n1"}, {"2026-01-01", Tone::Plain, "01-01"}, {"x"}, {"a text that is rather long"}});
+  return table;
+}
+
+TEST(Table, LeavesNothingOutWithoutATerminal) {
+  EXPECT_EQ(wide_table().render({}, 0),
+            "NAME  TIME        SPARE  TEXT\n"
+            "n1    2026-01-01  x      a text that is rather long\n");
+}
+
+TEST(Table, IsNoWiderThanTheTerminal) {
+  EXPECT_EQ(wide_table().render({.columns = 51}, 0), wide_table().render({}, 0));
+  EXPECT_EQ(wide_table().render({.columns = 46}, 0),
+            "NAME  TIME   SPARE  TEXT\n"
+            "n1    01-01  x      a text that is rather long\n");
+  EXPECT_EQ(wide_table().render({.columns = 45}, 0),
+            "NAME  TIME   SPARE  TEXT\n"
+            "n1    01-01  x      a text that is rather\n"
+            "                    long\n");
+  EXPECT_EQ(wide_table().render({.columns = 38}, 0),
+            "NAME  TIME   SPARE\n"
+            "n1    01-01  x\n"
+            "    a text that is rather long\n");
+  EXPECT_EQ(wide_table().render({.columns = 19}, 2),
+            "  NAME  TIME\n"
+            "  n1    01-01\n"
+            "      a text that\n"
+            "      is rather\n"
+            "      long\n");
+}
+
+TEST(Table, CutsWhatCannotBeWrapped) {
+  Table table({{"INSTANCE"}, {"NODE"}});
+  table.add({{"telemetry/vehicle/0"}, {"n1"}});
+  EXPECT_EQ(table.render({.unicode = true, .columns = 18}, 0),
+            "INSTANCE      NODE\ntelemetry/v…  n1\n");
+}
+
 }  // namespace
 }  // namespace berth::cli

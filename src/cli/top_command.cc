@@ -77,10 +77,15 @@ Result<ExitCode> run(const TopFlags& flags, Console& console) {
   }
   const client::Client client = TRY(connect(flags.connection));
   Canvas canvas(console.out);
+  const bool draws = flags.watch && console.live;
   do {
-    const std::string text = TRY(frame(client, kind, flags, console.out_style));
-    if (flags.watch && console.live) {
-      canvas.draw(text, terminal_size(STDOUT_FILENO));
+    const TerminalSize size = terminal_size(STDOUT_FILENO);
+    Style style = console.out_style;
+    if (draws) style.columns = size.columns;  // it may have changed
+    if (flags.output == "wide") style.columns = 0;
+    const std::string text = TRY(frame(client, kind, flags, style));
+    if (draws) {
+      canvas.draw(text, size);
     } else {
       console.out << text << std::flush;
     }

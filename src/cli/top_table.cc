@@ -46,21 +46,27 @@ Cell disk_cell(const v1::Node& node) {
   return {fmt::format("{}%", highest), tone_of_share(highest)};
 }
 
+// Here the figures count more than why it is in its state.
+Cell state_cell(const v1::Instance& instance) {
+  const std::string text = state_text(instance);
+  return {text, tone_of(instance), text.substr(0, text.find('('))};
+}
+
 }  // namespace
 
 std::string top_nodes(const std::vector<v1::Node>& nodes, const Style& style) {
   Table table({{"NODE"},
                {"STATE"},
-               {"INSTANCES", Align::Right},
-               {"CPU"},
+               {"INSTANCES", Align::Right, 6},
+               {"CPU", Align::Left, 2},
                {"USED", Align::Right},
-               {"RESERVED", Align::Right},
-               {"RAM"},
+               {"RESERVED", Align::Right, 4},
+               {"RAM", Align::Left, 1},
                {"USED", Align::Right},
-               {"RESERVED", Align::Right},
-               {"DISK", Align::Right},
-               {"RECEIVES", Align::Right},
-               {"SENDS", Align::Right}});
+               {"RESERVED", Align::Right, 5},
+               {"DISK", Align::Right, 3},
+               {"RECEIVES", Align::Right, 7},
+               {"SENDS", Align::Right, 8}});
   for (const v1::Node& node : nodes) {
     std::vector<Cell> row{
         {node.name()}, {state_text(node), tone_of(node)}, {std::to_string(node.instances())}};
@@ -81,13 +87,13 @@ std::string top_instances(const std::vector<v1::Instance>& instances, const Styl
                {"NODE"},
                {"CPU", Align::Right},
                {"RAM", Align::Right},
-               {"STORAGE", Align::Right},
-               {"STATE SIZE", Align::Right},
-               {"RECEIVES", Align::Right},
-               {"SENDS", Align::Right}});
+               {"STORAGE", Align::Right, 1},
+               {"STATE SIZE", Align::Right, 2},
+               {"RECEIVES", Align::Right, 3},
+               {"SENDS", Align::Right, 4}});
   for (const v1::Instance& instance : instances) {
     std::vector<Cell> row{{name_of(instance)},
-                          {state_text(instance), tone_of(instance)},
+                          state_cell(instance),
                           {instance.place().node()},
                           {human(Dmips(instance.usage().cpu()))},
                           {human(Bytes(instance.usage().ram()))},

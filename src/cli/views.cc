@@ -33,13 +33,6 @@ std::string capitalised(std::string word) {
   return word;
 }
 
-std::string short_duration(std::int64_t ms) {
-  const std::int64_t seconds = ms / 1000;
-  if (seconds < 120) return fmt::format("{}s", seconds);
-  if (seconds < 2 * 3600) return fmt::format("{}m", seconds / 60);
-  return fmt::format("{}h", seconds / 3600);
-}
-
 std::string cpu_text(const v1::Usage& usage) { return human(Dmips(usage.cpu())); }
 std::string ram_text(const v1::Usage& usage) { return human(Bytes(usage.ram())); }
 
@@ -79,6 +72,15 @@ std::string ready_status(const v1::Node& node) {
 
 Tone ready_tone(const v1::Node& node) {
   return ready_status(node) == "True" ? Tone::Good : Tone::Bad;
+}
+
+std::string time_without_year(std::int64_t time_ms) { return local_time(time_ms).substr(5); }
+
+// Whose three parts tell that it is an instance.
+std::string about_without_kind(const v1::Event& event) {
+  constexpr std::string_view kInstance = "instance/";
+  const std::string& about = event.about();
+  return about.starts_with(kInstance) ? about.substr(kInstance.size()) : about;
 }
 
 Json runtime_json(const v1::Runtime& runtime) {
@@ -192,23 +194,32 @@ std::string node_line(const v1::Node& node, const Style& style) {
 }
 
 std::string event_line(const v1::Event& event, const Style& style) {
+  if (style.columns > 0) {
+    // The kind of thing is in its name, and every line stands below the one before.
+    Table table({{""}, {""}, {""}, {.head = "", .wraps = true}});
+    table.add({{local_time(event.time_ms()), Tone::Dim, time_without_year(event.time_ms())},
+               {event.kind()},
+               {event.about(), Tone::Plain, about_without_kind(event)},
+               {event.text()}});
+    return table.render(style, 0);
+  }
   return fmt::format("{}  {}  {}  {}\n", style.paint(local_time(event.time_ms()), Tone::Dim),
                      printable(event.kind()), printable(event.about()), printable(event.text()));
 }
 
 Table instances_table(const std::vector<v1::Instance>& instances, Detail detail) {
   const bool wide = detail == Detail::Wide;
-  std::vector<Column> columns{{"INSTANCE"}, {"VERSION"}, {"STATE"}, {"NODE"}};
+  std::vector<Column> columns{{"INSTANCE"}, {"VERSION", Align::Left, 1}, {"STATE"}, {"NODE"}};
   if (wide)
     columns.insert(columns.end(), {{"RUNTIME"}, {"ADDRESS"}, {"TYPE"}, {"PRIORITY", Align::Right}});
-  columns.push_back({"RESTARTS", Align::Right});
+  columns.push_back({"RESTARTS", Align::Right, 2});
   if (wide) {
     columns.insert(columns.end(), {{"EXIT", Align::Right},
                                    {"CPU", Align::Right},
                                    {"RAM", Align::Right},
                                    {"UID", Align::Right}});
   }
-  columns.push_back({"MESSAGE"});
+  columns.push_back({.head = "MESSAGE", .wraps = true});
   Table table(columns);
   for (const v1::Instance& instance : instances) {
     std::vector<Cell> row{{name_of(instance)},
@@ -239,13 +250,13 @@ Table nodes_table(const std::vector<v1::Node>& nodes, Detail detail) {
   std::vector<Column> columns{{"NODE"},
                               {"STATE"},
                               {"READY"},
-                              {"RUNTIMES"},
+                              {"RUNTIMES", Align::Left, 5},
                               {"INSTANCES", Align::Right},
-                              {"CPU", Align::Right},
-                              {"RESERVED", Align::Right},
-                              {"RAM", Align::Right},
-                              {"RESERVED", Align::Right},
-                              {"TYPE"}};
+                              {"CPU", Align::Right, 1},
+                              {"RESERVED", Align::Right, 3},
+                              {"RAM", Align::Right, 2},
+                              {"RESERVED", Align::Right, 4},
+                              {"TYPE", Align::Left, 6}};
   if (wide) {
     columns.insert(columns.end(),
                    {{"CPU LOAD"}, {"RAM LOAD"}, {"PRIORITY", Align::Right}, {"LABELS"}});
@@ -274,11 +285,11 @@ Table nodes_table(const std::vector<v1::Node>& nodes, Detail detail) {
 }
 
 Table events_table(const std::vector<v1::Event>& events) {
-  Table table({{"TIME"}, {"KIND"}, {"ABOUT"}, {"WHAT"}});
+  Table table({{"TIME"}, {"KIND"}, {"ABOUT"}, {.head = "WHAT", .wraps = true}});
   for (const v1::Event& event : events) {
-    table.add({{local_time(event.time_ms()), Tone::Dim},
+    table.add({{local_time(event.time_ms()), Tone::Dim, time_without_year(event.time_ms())},
                {event.kind()},
-               {event.about()},
+               {event.about(), Tone::Plain, about_without_kind(event)},
                {event.text()}});
   }
   return table;
@@ -380,6 +391,13 @@ std::string count_of_states(const std::vector<v1::Instance>& instances) {
     if (counts[state] > 0) texts.push_back(fmt::format("{} {}", counts[state], word));
   }
   return texts.empty() ? "nothing runs" : fmt::format("{}", fmt::join(texts, ", "));
+}
+
+std::string short_duration(std::int64_t ms) {
+  const std::int64_t seconds = ms / 1000;
+  if (seconds < 120) return fmt::format("{}s", seconds);
+  if (seconds < 2 * 3600) return fmt::format("{}m", seconds / 60);
+  return fmt::format("{}h", seconds / 3600);
 }
 
 std::string local_time(std::int64_t time_ms) {

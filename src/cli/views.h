@@ -56,6 +56,9 @@ Json json_of(const v1::Event& event);
 // "3 active, 1 failed": how many are in which state, in words.
 std::string count_of_states(const std::vector<v1::Instance>& instances);
 
+// "90s", "12m", "5h".
+std::string short_duration(std::int64_t ms);
+
 // The local time of day with the date; milliseconds since 1970.
 std::string local_time(std::int64_t time_ms);
 

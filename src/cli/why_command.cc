@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -43,6 +44,8 @@ constexpr const char* kWhyExamples =
     "Exit codes: 0 done, 3 invalid input, 4 no such instance,\n"
     "6 cannot reach the control plane.";
 
+constexpr std::size_t kAwayNamed = 3;
+
 struct WhyFlags {
   PlanningFlags planning;
   std::string output = "table";
@@ -74,10 +77,28 @@ NodeVerdict verdict_of(const Json& said) {
   return verdict;
 }
 
+// What would help. A node that is away was asked nothing, and may be the very one that is meant.
+std::string hint_of(const Json& decided) {
+  const std::string hint = decided.value("hint", "");
+  std::vector<std::string> away;
+  for (const Json& said : decided.value("nodes", Json::array())) {
+    const NodeVerdict verdict = verdict_of(said);
+    if (verdict.reason == placement::Reason::NoConnectedNodes) away.push_back(verdict.node.value());
+  }
+  const bool is_named = std::ranges::any_of(
+      away, [&](const std::string& node) { return hint.find(node) != hint.npos; });
+  if (decided.contains("placement") || away.empty() || is_named) return hint;
+  const bool is_one = away.size() == 1;
+  const std::string told = away.size() > kAwayNamed ? counted(away.size(), "node")
+                                                    : fmt::format("{}", fmt::join(away, ", "));
+  return fmt::format("{} {} away, and asked again when {} back{}{}", told, is_one ? "is" : "are",
+                     is_one ? "it is" : "they are", hint.empty() ? "" : "; or ", hint);
+}
+
 // One line per node, of what was or would be decided; then what would help.
 std::string table_of(const Json& decided, const Style& style) {
   const std::string chosen = decided.value("placement", Json::object()).value("node", "");
-  Table table({{""}, {""}, {""}, {""}});
+  Table table({{""}, {""}, {""}, {.head = "", .wraps = true}});
   for (const Json& said : decided.value("nodes", Json::array())) {
     const NodeVerdict verdict = verdict_of(said);
     const bool is_chosen = verdict.node.value() == chosen;
@@ -91,7 +112,7 @@ std::string table_of(const Json& decided, const Style& style) {
   const auto left_out = decided.value("leftOut", std::uint64_t{0});
   if (left_out > 0)
     out += fmt::format("  ... and {} that came less near\n", counted(left_out, "node"));
-  const std::string hint = decided.value("hint", "");
+  const std::string hint = hint_of(decided);
   if (!hint.empty()) out += "  hint: " + printable(hint) + "\n";
   return out;
 }

@@ -46,10 +46,12 @@ class Exchange {
     parser_.eager(true);
   }
 
+  // Who refuses a large request says so before having read all of it, and hangs up.
   Result<void> send(const http::request<http::string_body>& request) {
-    TRY(await([&](auto handler) { http::async_write(stream_, request, handler); }));
-    return await(
-        [&](auto handler) { http::async_read_header(stream_, buffer_, parser_, handler); });
+    const auto sent = await([&](auto handler) { http::async_write(stream_, request, handler); });
+    const auto answered =
+        await([&](auto handler) { http::async_read_header(stream_, buffer_, parser_, handler); });
+    return sent || answered ? answered : sent;
   }
 
   unsigned status() const { return parser_.get().result_int(); }

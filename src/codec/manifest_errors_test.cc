@@ -90,7 +90,8 @@ TEST(DocumentErrors, CoverMetadata) {
 TEST(DocumentErrors, OfSyntaxHaveTheirPlace) {
   EXPECT_THAT(errors_of("a: b: c\n"),
               ElementsAre("f:1:5: error: mapping values are not allowed in this context"));
-  EXPECT_THAT(errors_of("a: \xFF"), ElementsAre("f:1:4: error: not UTF-8"));
+  EXPECT_THAT(errors_of("a: \xFF"),
+              ElementsAre("f:1:4: error: not UTF-8 (byte 0xff); a manifest is YAML"));
 }
 
 TEST(DocumentErrors, TellOfFilesWithoutDocumentsByAWarning) {

@@ -248,17 +248,36 @@ class YamlReader {
   std::size_t copied_bytes_ = 0;
 };
 
+bool is_in_no_text(char c) {
+  return static_cast<unsigned char>(c) < 0x20 && c != '\t' && c != '\n' && c != '\r';
+}
+
+constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
+
+std::string_view without_byte_order_mark(std::string_view text) {
+  return text.starts_with(kByteOrderMark) ? text.substr(kByteOrderMark.size()) : text;
+}
+
 }  // namespace
+
+std::optional<SyntaxProblem> why_no_text(std::string_view text) {
+  text = without_byte_order_mark(text);
+  const std::size_t valid = valid_utf8_prefix(text);
+  const auto odd = std::ranges::find_if(text.substr(0, valid), is_in_no_text);
+  const auto offset = static_cast<std::size_t>(odd - text.begin());
+  if (offset == text.size()) return std::nullopt;
+  return SyntaxProblem{position_of(text, offset),
+                       fmt::format("{} (byte 0x{:02x}); a manifest is YAML",
+                                   offset == valid ? "not UTF-8" : "not text",
+                                   static_cast<unsigned char>(text[offset]))};
+}
 
 YamlFile read_yaml(std::string_view text, const YamlLimits& limits) {
   if (text.size() > limits.bytes) {
     return {{}, SyntaxProblem{{}, fmt::format("the file is larger than {} bytes", limits.bytes)}};
   }
-  constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
-  if (text.starts_with(kByteOrderMark)) text.remove_prefix(kByteOrderMark.size());
-  const std::size_t valid = valid_utf8_prefix(text);
-  if (valid < text.size()) return {{}, SyntaxProblem{position_of(text, valid), "not UTF-8"}};
-  return YamlReader(text, limits).read();
+  if (auto problem = why_no_text(text)) return {{}, std::move(problem)};
+  return YamlReader(without_byte_order_mark(text), limits).read();
 }
 
 }  // namespace berth::codec

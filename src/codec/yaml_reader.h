@@ -30,6 +30,9 @@ struct YamlFile {
 };
 
 // Never throws. JSON is YAML too.
+// Says of a program, an archive or another encoding that it cannot be YAML, and from where on.
+std::optional<SyntaxProblem> why_no_text(std::string_view text);
+
 YamlFile read_yaml(std::string_view text, const YamlLimits& limits = {});
 
 }  // namespace berth::codec

@@ -80,8 +80,8 @@ TEST(ReadYaml, KeepsTheDocumentsBeforeAProblem) {
 }
 
 TEST(ReadYaml, RefusesWhatIsNoText) {
-  EXPECT_EQ(problem_of("a: x\nb: \xFFy\n"), "2:4: not UTF-8");
-  EXPECT_EQ(problem_of("a: x\nb: \x01\n"), "2:4: control characters are not allowed");
+  EXPECT_EQ(problem_of("a: x\nb: \xFFy\n"), "2:4: not UTF-8 (byte 0xff); a manifest is YAML");
+  EXPECT_EQ(problem_of("a: x\nb: \x01\n"), "2:4: not text (byte 0x01); a manifest is YAML");
 }
 
 TEST(ReadYaml, SkipsAByteOrderMark) {

@@ -6,6 +6,7 @@
 #include <chrono>
 #include <utility>
 
+#include "codec/not_durable.h"
 #include "controld/persistence.h"
 #include "shell/clock.h"
 #include "shell/log.h"
@@ -41,10 +42,18 @@ std::optional<control::CallId> call_of(const control::Event& event) {
 
 // It is decided, and cannot be taken back; but it counts only once it is durable.
 Error kept_waiting(const Error& trouble) {
-  Error error = refusal_for(trouble);
-  error.message +=
-      "; this request is carried out when there is room again, or can be repeated then";
-  return error;
+  const bool is_full = trouble.code == Code::Exhausted;
+  return {refusal_for(trouble).code,
+          fmt::format("{}the store cannot be written: {}. It is taken, and carried out when {} "
+                      "again; if the control plane ends before, it has to be asked for again",
+                      codec::kNotDurableYet, trouble.message,
+                      is_full ? "there is room" : "that is possible")};
+}
+
+// What the core has refused will not be carried out.
+Error answer_in_trouble(const control::Reply& reply, const Error& trouble) {
+  const bool is_refused = std::holds_alternative<Error>(reply.answer);
+  return is_refused ? refusal_for(trouble) : kept_waiting(trouble);
 }
 
 }  // namespace
@@ -304,7 +313,7 @@ void Loop::pass_on_store_calls() {
 void Loop::tell_those_who_wait(const Error& trouble) {
   for (Sealed& sealed : outbox_.waiting()) {
     for (const control::Reply& reply : sealed.effects.replies) {
-      answer(reply.call, kept_waiting(trouble));
+      answer(reply.call, answer_in_trouble(reply, trouble));
     }
     for (const Telling& tell : std::exchange(sealed.tellings, {})) tell(trouble);
     for (const StoreCall& call : std::exchange(sealed.store_calls, {})) {

@@ -8,6 +8,7 @@
 #include <mutex>
 #include <thread>
 
+#include "codec/not_durable.h"
 #include "controld/join_tokens.h"
 #include "controld/testing/plane.h"
 
@@ -68,6 +69,8 @@ TEST(Loop, AFullStoreIsTriedAgainUntilThereIsRoom) {
   plane.store().fail(true);
   const Loop::Answer first = call(plane.loop(), apply("c1"));
   ASSERT_TRUE(std::holds_alternative<Error>(first)) << "acknowledged before it was durable";
+  EXPECT_TRUE(std::get<Error>(first).message.starts_with(codec::kNotDurableYet))
+      << "it is not refused: " << std::get<Error>(first).message;
   EXPECT_NE(std::get<Error>(first).message.find("when there is room again"), std::string::npos);
   while (plane.store().attempts() < 5) std::this_thread::yield();
   ASSERT_TRUE(plane.loop().trouble());
@@ -76,6 +79,7 @@ TEST(Loop, AFullStoreIsTriedAgainUntilThereIsRoom) {
   const Loop::Answer refused = call(plane.loop(), apply("c2"));
   ASSERT_TRUE(std::holds_alternative<Error>(refused));
   EXPECT_EQ(std::get<Error>(refused).code, Code::Exhausted);
+  EXPECT_FALSE(std::get<Error>(refused).message.starts_with(codec::kNotDurableYet));
   EXPECT_NE(std::get<Error>(refused).message.find("no space left"), std::string::npos);
   EXPECT_TRUE(plane.ask<bool>([](const control::Controller&) { return true; })) << "can be read";
 

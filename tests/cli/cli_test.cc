@@ -471,6 +471,28 @@ TEST_F(BerthStore, RepairCanKeepWhatIsReadable) {
   EXPECT_EQ(store::SqliteStore::open(path_)->get("tokens/y").value(), "newer");
 }
 
+TEST_F(BerthStore, CheckShowsNoBytesThatATerminalWouldObey) {
+  const std::string wild = "{\"id\":\"n1\",\"x\x1b[31m\xff\":1}";
+  { ASSERT_TRUE(store::SqliteStore::open(path_)->commit({{"nodes/n1", wild}})); }
+  const Finished finished = in_directory({"check"});
+  EXPECT_THAT(finished.out, HasSubstr("nodes/n1 cannot be read"));
+  EXPECT_THAT(finished.out, Not(HasSubstr("\x1b")));
+  EXPECT_THAT(finished.out, Not(HasSubstr("\xff")));
+}
+
+TEST_F(BerthStore, ABackupIsNotRestoredIntoTheDirectoryOfAnother) {
+  const std::string backup = folder_.path() + "/unit.store";
+  ASSERT_EQ(in_directory({"backup", backup}).exit_code, 0);
+  const Folder agents;
+  { ASSERT_TRUE(store::open_or_recover(agents.path() + "/agent.db")->store); }
+  const Finished finished = berth({"store", "restore", backup, "--directory", agents.path()});
+  EXPECT_EQ(finished.exit_code, 3) << finished.out;
+  EXPECT_THAT(finished.err, HasSubstr("is the directory of an agent (it has agent.db)"));
+  EXPECT_FALSE(std::filesystem::exists(agents.path() + "/berthd.db"));
+  const Folder fresh;
+  EXPECT_EQ(berth({"store", "restore", backup, "--directory", fresh.path()}).exit_code, 0);
+}
+
 TEST_F(BerthStore, ABackupComesBackAndWhatWasThereIsKept) {
   const std::string backup = folder_.path() + "/unit.store";
   ASSERT_EQ(in_directory({"backup", backup}).exit_code, 0);
@@ -510,6 +532,12 @@ TEST_F(BerthStore, WrongCallsAreInvalid) {
   EXPECT_EQ(in_directory({"restore"}).exit_code, 3);
   EXPECT_EQ(in_directory({"repair", "file"}).exit_code, 3);
   EXPECT_EQ(in_directory({"mend"}).exit_code, 3);
+  const Finished accept = in_directory({"accept", "--readable"});
+  EXPECT_EQ(accept.exit_code, 3);
+  EXPECT_THAT(accept.err, HasSubstr("--readable is for berth store repair"));
+  EXPECT_EQ(in_directory({"accept", "--dry-run"}).exit_code, 3);
+  EXPECT_EQ(in_directory({"check", "--new-authority"}).exit_code, 3);
+  EXPECT_EQ(in_directory({"adopt", "file"}).exit_code, 3);
   const Folder empty;
   EXPECT_EQ(berth({"store", "check", "--directory", empty.path()}).exit_code, 4);
 }

@@ -356,6 +356,43 @@ TEST_F(Online, ApplySaysFiveWhenTheTimeIsUpHereOrThere) {
   EXPECT_THAT(here.err, HasSubstr("app/vehicle/0  nothing is known of it yet"));
 }
 
+TEST_F(Online, ApplySaysWhatWasNotDecidedInTime) {
+  server_.stream("POST /v1/apply", {}, true);
+  const Finished finished = berth({"apply", "-f", "-", "--timeout", "300ms"}, kTwoInstances);
+  EXPECT_EQ(finished.exit_code, 5);
+  EXPECT_THAT(finished.err, HasSubstr("whether this was accepted is not known"));
+  EXPECT_THAT(finished.err, HasSubstr("  deployment/base\n"));
+  EXPECT_THAT(finished.err, Not(HasSubstr("what was accepted goes on")));
+}
+
+TEST_F(Online, ApplySaysFiveWhenItIsTakenButNotDurable) {
+  server_.answer(
+      "POST /v1/apply",
+      Canned{
+          .status = 507,
+          .pieces = {
+              R"({"error":{"code":"Exhausted","message":"not durable yet: the disk is full"}})"}});
+  const Finished finished = berth({"apply", "-f", "-"}, kTwoInstances);
+  EXPECT_EQ(finished.exit_code, 5);
+  EXPECT_THAT(finished.err, HasSubstr("not durable yet: the disk is full"));
+}
+
+TEST_F(Online, ApplyRefusesWhatNoControlPlaneTakes) {
+  const Finished large = berth({"apply", "-f", "-"}, std::string((16u << 20) + 1, '#'));
+  EXPECT_EQ(large.exit_code, 3);
+  EXPECT_THAT(large.err, HasSubstr("<stdin>: error: is too large: a manifest has 16 MiB at most"));
+  const Finished program = berth({"apply", "-f", kBerth});
+  EXPECT_EQ(program.exit_code, 3);
+  EXPECT_THAT(program.err, Not(HasSubstr("protobuf")));
+  const Finished binary = berth({"apply", "-f", "-"}, std::string("\x7f"
+                                                                  "ELF\x02\x01\0\xff",
+                                                                  8));
+  EXPECT_EQ(binary.exit_code, 3);
+  EXPECT_THAT(binary.err,
+              HasSubstr("<stdin>:1:5: error: not text (byte 0x02); a manifest is YAML"));
+  EXPECT_THAT(lines_received(), IsEmpty());
+}
+
 TEST_F(Online, ApplySaysAtTheTimeoutWhoWhereInWhichStateAndSinceWhen) {
   server_.stream("POST /v1/apply", {kAccepted, R"({"finished":{"timedOut":true,"instances":[
       {"key":{"item":"app","subject":"vehicle"},"state":"ACTIVE","proven":true,"place":{"node":"n1"}},
@@ -602,6 +639,17 @@ TEST_F(Online, WhyTellsWhatWasDecidedWithTheFiguresOfThen) {
   EXPECT_EQ(berth({"why", "nothing"}).exit_code, 4);
 }
 
+TEST_F(Online, WhySaysThatTheNodeIsAwayThatItIsMeantFor) {
+  server_.answer("GET /v1/why/app", R"({"item":"app","subject":"vehicle","index":0,
+      "now":{"summary":"Refused 1: NoMatchingNodeId","hint":"allow node n2","nodes":[
+        {"node":"n1","reason":"NoConnectedNodes","detail":"is not connected"},
+        {"node":"n2","reason":"NoMatchingNodeId"}]}})");
+  const Finished finished = berth({"why", "app"});
+  EXPECT_EQ(finished.exit_code, 0) << finished.err;
+  EXPECT_THAT(finished.out,
+              HasSubstr("hint: n1 is away, and asked again when it is back; or allow node n2\n"));
+}
+
 TEST_F(Online, WhyTellsWhatWouldBeDecidedNowIfThatIsSomethingElse) {
   server_.answer("GET /v1/why/app%2Fvehicle%2F0", std::string(kDecided) + R"("stands":false},
                      "now":{"summary":"placed in the room that was left",
@@ -839,6 +887,33 @@ TEST_F(Online, DrainSaysFiveWhenItTakesTooLong) {
   EXPECT_EQ(finished.exit_code, 5);
   EXPECT_THAT(finished.err, HasSubstr("the drain goes on"));
   EXPECT_EQ(berth({"drain", "n1", "--no-wait"}).exit_code, 0);
+}
+
+TEST_F(Online, DrainDoesNotTakeANodeThatIsAwayForEmpty) {
+  server_.answer("POST /v1/nodes/n1/drain", R"({"revision":"43"})");
+  const std::string node = R"({"node":{"name":"n1","liveness":"unreachable","silentForMs":"12000")";
+  const std::string pinned =
+      R"({"instance":{"key":{"item":"web","subject":"s"},"state":"ACTIVE","unverified":true,
+          "away":true,"place":{"node":"n1"}}})";
+  server_.stream("GET /v1/watch", {node + R"(,"services":3}})", pinned, R"({"synced":true})"},
+                 true);
+  const Finished finished = berth({"drain", "n1"});
+  EXPECT_EQ(finished.exit_code, 2) << finished.out;
+  EXPECT_EQ(finished.out, "node/n1 draining (revision 43)\n");
+  EXPECT_THAT(finished.err, HasSubstr("node/n1 is away, not heard of for 12s"));
+  EXPECT_THAT(finished.err, HasSubstr("Last known to run there: 3 instances"));
+  EXPECT_THAT(finished.err, HasSubstr("  web/s/0  Active(Unverified)  on n1"));
+}
+
+TEST_F(Online, DrainDoesNotTakeANodeThatIsLostForEmpty) {
+  server_.answer("POST /v1/nodes/n1/drain", R"({"revision":"43"})");
+  server_.stream(
+      "GET /v1/watch",
+      {R"({"node":{"name":"n1","liveness":"lost","silentForMs":"999000"}})", R"({"synced":true})"},
+      true);
+  const Finished finished = berth({"drain", "n1"});
+  EXPECT_EQ(finished.exit_code, 2) << finished.out;
+  EXPECT_THAT(finished.err, HasSubstr("not\nconfirmed. Last known to run there: 0 instances."));
 }
 
 // --- logs, wait, tokens

@@ -27,6 +27,16 @@ class Apply(SystemTest):
     def web(self) -> dict:
         return next(instance for instance in self.unit.instances() if instance["item"] == "web")
 
+    def test_too_much_at_once_is_told_as_that(self):
+        files = []
+        for number in range(5):
+            file = self.unit.directory / f"large-{number}.yaml"
+            file.write_text("# " + "x" * (15 << 20) + "\n")
+            files += ["-f", file]
+        refused = self.unit.berth("apply", *files)
+        self.assertEqual(refused.returncode, 3, refused.stderr)
+        self.assertIn("the body is too large: 67108864 bytes at most", refused.stderr)
+
     def test_a_crash_loop_is_never_success(self):
         self.start("n1")
         documents = [item("web", **script(EVERY_SECOND), minHealthy="2s", restart={"backoff": "200ms", "backoffMax": "200ms"}),

@@ -39,9 +39,13 @@ class FullDisk(SystemTest):
         filler = self.fill(self.unit.control_dir)
         big = {f"V{i}": "x" * 200 for i in range(500)}
         refused = self.apply(item("b", env=big), deployment("e", {"item": "b"}), timeout=60)
-        self.assertNotEqual(refused.returncode, 0)
-        self.assertRegex(refused.stderr, "(?i)full|space")
+        self.assertEqual(refused.returncode, 5, "it is not refused: the change is kept")
+        self.assertRegex(refused.stderr, "not durable yet: .*(?i:full|space)")
+        later = self.apply(item("c"), timeout=60)
+        self.assertEqual(later.returncode, 1, "nothing is kept of what comes when the disk is known to be full")
+        self.assertIn("nothing can be changed", later.stderr)
         filler.unlink()
+        self.wait_for_active(2)
         wait_until(lambda: self.apply(item("b", env=big), deployment("e", {"item": "b"})).returncode == 0,
                    "room again", pause=0.5)
         self.wait_for_active(2)
