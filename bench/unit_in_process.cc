@@ -10,7 +10,7 @@
 #include "bench/clusters.h"
 #include "bench/must.h"
 #include "codec/wire.h"
-#include "controld/persistence.h"
+#include "controld/loop/persistence.h"
 
 namespace berth::bench {
 namespace {

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "cli/sources.h"
+#include "cli/ask/sources.h"
 #include "codec/manifest.h"
 #include "sim/demo.h"
 #include "sim/flapping.h"

@@ -1,7 +1,7 @@
 #include <string>
 #include <vector>
 
-#include "cli/console.h"
+#include "cli/show/console.h"
 #include "cli/program.h"
 
 int main(int argc, char** argv) {

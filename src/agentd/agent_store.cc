@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "agentd/config.h"
-#include "runtime/run_directory.h"
+#include "runtime/files/run_directory.h"
 #include "shell/log.h"
 #include "shell/open_store.h"
 #include "store/sqlite/sqlite_store.h"

@@ -13,7 +13,7 @@
 #include "codec/rules.h"
 #include "codec/scalar.h"
 #include "codec/yaml_reader.h"
-#include "runtime/run_directory.h"
+#include "runtime/files/run_directory.h"
 
 namespace berth::agentd {
 namespace {

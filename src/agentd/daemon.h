@@ -23,7 +23,7 @@
 #include "agentd/streams.h"
 #include "agentd/usage.h"
 #include "link/agent_end.h"
-#include "runtime/health_check.h"
+#include "runtime/supervision/health_check.h"
 #include "store/store.h"
 #include "trust/files.h"
 

@@ -17,7 +17,7 @@
 #include <thread>
 
 #include "base/check.h"
-#include "runtime/network_counters.h"
+#include "runtime/supervision/network_counters.h"
 
 namespace berth::agentd {
 namespace {

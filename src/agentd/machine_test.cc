@@ -8,7 +8,7 @@
 
 #include "agentd/tag.h"
 #include "network/names.h"
-#include "runtime/run_directory.h"
+#include "runtime/files/run_directory.h"
 
 namespace berth::agentd {
 namespace {

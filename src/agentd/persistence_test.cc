@@ -10,7 +10,7 @@
 #include "agentd/config.h"
 #include "agentd/unwritten.h"
 #include "codec/stored_record.h"
-#include "runtime/run_directory.h"
+#include "runtime/files/run_directory.h"
 #include "store/memory/memory_store.h"
 
 namespace berth::agentd {

@@ -7,7 +7,7 @@
 
 #include "base/time.h"
 #include "model/node.h"
-#include "runtime/probe.h"
+#include "runtime/probing/probe.h"
 
 namespace berth::agentd {
 

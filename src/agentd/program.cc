@@ -21,7 +21,7 @@
 #include "agentd/tag.h"
 #include "runtime/component/crash_points.h"
 #include "runtime/container/cgroup.h"
-#include "runtime/disk_quota.h"
+#include "runtime/files/disk_quota.h"
 #include "runtime/shim/spawn.h"
 #include "shell/descriptor_limit.h"
 #include "shell/log.h"

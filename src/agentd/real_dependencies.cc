@@ -7,13 +7,13 @@
 #include "agentd/state_keeper.h"
 #include "link/agent_end.h"
 #include "runtime/container/unused_images.h"
-#include "runtime/directory_tree.h"
-#include "runtime/health_check.h"
-#include "runtime/instance_directories.h"
-#include "runtime/instance_state.h"
-#include "runtime/logs.h"
-#include "runtime/run_directory.h"
+#include "runtime/files/directory_tree.h"
+#include "runtime/files/instance_directories.h"
+#include "runtime/files/instance_state.h"
+#include "runtime/files/logs.h"
+#include "runtime/files/run_directory.h"
 #include "runtime/runtimes.h"
+#include "runtime/supervision/health_check.h"
 #include "shell/log.h"
 
 namespace berth::agentd {
@@ -141,7 +141,8 @@ std::function<Link(link::AgentEndListener)> link_opener(const Config& config,
   };
 }
 
-InstanceAccess instances_on(const Config& config, const std::shared_ptr<HostNetworkControl>& networks) {
+InstanceAccess instances_on(const Config& config,
+                            const std::shared_ptr<HostNetworkControl>& networks) {
   return {
       .open_log = [state_dir = config.state_dir](const model::InstanceKey& key,
                                                  std::size_t lines) -> Result<ReadLog> {

@@ -7,8 +7,8 @@
 #include <string>
 
 #include "agent/events.h"
-#include "runtime/directory_tree.h"
-#include "runtime/instance_state.h"
+#include "runtime/files/directory_tree.h"
+#include "runtime/files/instance_state.h"
 
 namespace berth::agentd {
 

@@ -13,7 +13,7 @@
 #include "base/result.h"
 #include "berth/v1/agent.pb.h"
 #include "model/ids.h"
-#include "runtime/logs.h"
+#include "runtime/files/logs.h"
 #include "runtime/runtime.h"
 
 namespace berth::agentd {

@@ -7,7 +7,7 @@
 
 #include "agentd/machine.h"
 #include "network/names.h"
-#include "runtime/run_directory.h"
+#include "runtime/files/run_directory.h"
 #include "runtime/shim/files.h"
 #include "shell/log.h"
 

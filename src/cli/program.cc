@@ -11,9 +11,9 @@
 
 #include "base/suggest.h"
 #include "cli/flags.h"
-#include "cli/help.h"
-#include "cli/table.h"
-#include "cli/verb.h"
+#include "cli/show/help.h"
+#include "cli/show/table.h"
+#include "cli/verbs/verb.h"
 
 namespace berth::cli {
 namespace {

@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "cli/console.h"
+#include "cli/show/console.h"
 
 namespace berth::cli {
 

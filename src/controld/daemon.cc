@@ -17,18 +17,18 @@
 #include "codec/stored_record.h"
 #include "codec/text.h"
 #include "codec/wire.h"
-#include "controld/addresses.h"
-#include "controld/agents.h"
+#include "controld/agents/agents.h"
+#include "controld/agents/stream_relay.h"
 #include "controld/api/services.h"
 #include "controld/grpc/front.h"
 #include "controld/http/server.h"
-#include "controld/loop.h"
-#include "controld/persistence.h"
-#include "controld/publisher.h"
-#include "controld/receipts.h"
-#include "controld/server_identity.h"
-#include "controld/streams.h"
-#include "controld/watch_hub.h"
+#include "controld/identity/addresses.h"
+#include "controld/identity/receipts.h"
+#include "controld/identity/server_identity.h"
+#include "controld/loop/loop.h"
+#include "controld/loop/persistence.h"
+#include "controld/watch/publisher.h"
+#include "controld/watch/watch_hub.h"
 #include "link/credentials.h"
 #include "link/gate.h"
 #include "link/server_end.h"
@@ -281,7 +281,7 @@ class Daemon::Impl {
   shell::Workers workers_;
   EventLog events_;
   WatchHub hub_;
-  Streams streams_;
+  StreamRelay streams_;
   Publisher publisher_;
   Loop loop_;
   Planner planner_;

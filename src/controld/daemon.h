@@ -8,7 +8,7 @@
 #include "base/result.h"
 #include "control/config.h"
 #include "controld/connection_limits.h"
-#include "controld/server_identity.h"
+#include "controld/identity/server_identity.h"
 
 namespace berth::controld {
 

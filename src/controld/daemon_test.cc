@@ -13,7 +13,7 @@
 #include <iterator>
 #include <thread>
 
-#include "controld/addresses.h"
+#include "controld/identity/addresses.h"
 #include "controld/testing/plane.h"
 #include "link/agent_end.h"
 #include "shell/mailbox.h"

@@ -9,7 +9,7 @@
 
 #include "network/links.h"
 #include "network/names.h"
-#include "runtime/command.h"
+#include "runtime/supervision/command.h"
 
 namespace berth::network {
 namespace {

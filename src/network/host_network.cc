@@ -18,8 +18,8 @@
 #include "network/guest_device.h"
 #include "network/names.h"
 #include "network/uplink.h"
-#include "runtime/command.h"
-#include "runtime/run_directory.h"
+#include "runtime/files/run_directory.h"
+#include "runtime/supervision/command.h"
 #include "shell/log.h"
 
 namespace berth::network {

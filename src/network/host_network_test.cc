@@ -18,9 +18,9 @@
 #include <thread>
 
 #include "network/names.h"
-#include "runtime/command.h"
-#include "runtime/run_directory.h"
+#include "runtime/files/run_directory.h"
 #include "runtime/runtimes.h"
+#include "runtime/supervision/command.h"
 
 // With real namespaces, bridges, tunnels, nftables and dnsmasq: hosts are network namespaces on one
 // wire, instances are namespaces without a container.

@@ -13,8 +13,8 @@
 #include <cstring>
 
 #include "network/names.h"
-#include "runtime/command.h"
 #include "runtime/shim/launch.h"
+#include "runtime/supervision/command.h"
 
 namespace berth::network {
 namespace {

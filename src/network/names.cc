@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <string_view>
 
-#include "runtime/run_directory.h"
+#include "runtime/files/run_directory.h"
 
 namespace berth::network {
 namespace {

@@ -8,8 +8,8 @@
 #include <fstream>
 #include <thread>
 
-#include "runtime/logs.h"
-#include "runtime/run_directory.h"
+#include "runtime/files/logs.h"
+#include "runtime/files/run_directory.h"
 #include "runtime/shim/launch.h"
 
 namespace berth::runtime {

@@ -16,7 +16,7 @@
 #include "model/instance.h"
 #include "model/run.h"
 #include "model/runtime.h"
-#include "runtime/probe.h"
+#include "runtime/probing/probe.h"
 
 // How instances are really run on this machine.
 namespace berth::runtime {

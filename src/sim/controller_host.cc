@@ -1,7 +1,7 @@
 #include "sim/controller_host.h"
 
 #include "base/check.h"
-#include "controld/persistence.h"
+#include "controld/loop/persistence.h"
 #include "sim/describe.h"
 
 namespace berth::sim {

@@ -9,7 +9,7 @@
 
 #include "base/random.h"
 #include "base/time.h"
-#include "controld/outbox.h"
+#include "controld/loop/outbox.h"
 #include "sim/disk.h"
 #include "sim/draw.h"
 #include "sim/stage.h"

@@ -199,8 +199,8 @@ void Machine::carry_out_one(const agent::Start& start) {
     if (!asker_lives || run == runs_.end() || run->second.state != Run::State::Starting) return;
     const model::Runtime* runtime = model::find_runtime(info_, run->second.spec.runtime);
     if (runtime == nullptr || runtime->ready == model::Readiness::NotReady) {
-      return start_failed(key, {"RuntimeNotReady", "the runtime is not ready",
-                                model::Hindrance::RuntimeNotReady});
+      return start_failed(
+          key, {"RuntimeNotReady", "the runtime is not ready", model::Hindrance::RuntimeNotReady});
     }
     if (is_broken(run->second.spec.item)) {
       return start_failed(key, {"StartFailed", "this version is broken"});

@@ -74,8 +74,8 @@ class World::Watch : public Checker {
   }
 
  private:
-  template <class Look>
-  void each(Look look) {
+  template <class Each>
+  void each(Each look) {
     world_.stage_.counts.checks += checkers_.size();
     for (const CheckerPtr& checker : checkers_) look(*checker);
   }

@@ -20,12 +20,12 @@ bool begins_anew(const ObservedNode& node, const model::InstanceKey& key) {
          (order->second.number == model::CommandNumber{} || node.acted < order->second.number);
 }
 
-// What is up there has begun, and goes on from what it has; unless it is started anew. Of what is
-// not up yet, a node in doubt only knows that it was once to run.
+// What is up there goes on from what it has, unless it is started anew. What has not come up yet
+// may never have begun, and is only told: if it has, it goes on all the same.
 bool goes_on(const ObservedNode& node, const model::InstanceKey& key, const Order& what) {
   if (!is_reported_up(node, key) || begins_anew(node, key)) return false;
   const model::ReportedStatus& status = node.reported.at(key);
-  if (node.in_doubt && !model::is_up(status.state)) return false;
+  if (!model::is_up(status.state)) return false;
   return !status.prepare_only && status.version == what.version && status.runtime == what.runtime;
 }
 

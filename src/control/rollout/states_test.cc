@@ -77,6 +77,17 @@ TEST_F(TravellingStates, AMoveHandsTheLastStateToTheNextNode) {
   EXPECT_EQ(handed("n2"), "one");
 }
 
+// Its node was handed what there was then, and has never begun with that.
+TEST_F(TravellingStates, WhatHasNotComeUpIsHandedWhatWasKeptSince) {
+  save("n1", "one");
+  driver.agent("n2").starts_slowly = true;
+  label("n2");
+  ASSERT_EQ(handed("n2"), "one");
+  save("n1", "two");
+  driver.apply({a_service("web").env("COLOR", "red")});
+  EXPECT_EQ(handed("n2"), "two");
+}
+
 TEST_F(TravellingStates, OneThatIsTooLargeStaysAndTheLastThatCouldTravelIsHanded) {
   save("n1", "one");
   driver.agent("n1").save_too_large(kWeb);

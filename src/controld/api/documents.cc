@@ -15,8 +15,8 @@
 #include "codec/wire.h"
 #include "controld/api/calls.h"
 #include "controld/api/messages.h"
-#include "controld/cluster_documents.h"
-#include "controld/desired_documents.h"
+#include "controld/planning/cluster_documents.h"
+#include "controld/planning/desired_documents.h"
 #include "placement/explanation.h"
 #include "placement/request.h"
 
@@ -113,7 +113,7 @@ class ApplyRun : public std::enable_shared_from_this<ApplyRun> {
   Loop::ReplyTaker taker() {
     return [self = shared_from_this()](const Loop::Answer& answer) { return self->take(answer); };
   }
-  Loop::ReplyLook looker() {
+  Loop::ReplyReader looker() {
     return [self = shared_from_this()](const control::Controller& controller,
                                        const Loop::Answer& answer) {
       const auto* accepted = std::get_if<control::Accepted>(&answer);

@@ -3,8 +3,8 @@
 
 #include "controld/api/calls.h"
 #include "controld/api/messages.h"
-#include "controld/desired_documents.h"
-#include "controld/topics.h"
+#include "controld/planning/desired_documents.h"
+#include "controld/watch/topics.h"
 #include "shell/clock.h"
 
 namespace berth::controld::api {
@@ -64,7 +64,7 @@ void watch(const Services& services, const v1::WatchRequest& request, const Call
       services.hub.add(watcher, std::move(*everything));
     };
   };
-  if (!services.loop.post(Loop::Look(add))) call->fail(busy());
+  if (!services.loop.post(Loop::Reader(add))) call->fail(busy());
 }
 
 }  // namespace berth::controld::api

@@ -28,8 +28,8 @@ std::set<model::InstanceKey> all_keys(const control::Durable& durable) {
   return keys;
 }
 
-Result<Streams::Target> target_of(const control::Controller& controller,
-                                  const std::string& instance) {
+Result<StreamRelay::Target> target_of(const control::Controller& controller,
+                                      const std::string& instance) {
   const control::Durable& durable = controller.durable();
   const codec::InstanceName name = TRY(codec::parse_instance_name(instance));
   auto known = keys_of(durable, name.item);
@@ -45,7 +45,7 @@ Result<Streams::Target> target_of(const control::Controller& controller,
     return Error{Code::Unavailable, fmt::format("{} is on node {}, which is not connected",
                                                 to_string(key), place->node.value())};
   }
-  return Streams::Target{key, place->node.value(), *node->second.connection};
+  return StreamRelay::Target{key, place->node.value(), *node->second.connection};
 }
 
 template <class Then>
@@ -57,14 +57,14 @@ void with_target(const Services& services, const std::string& instance, const Ca
       target ? then(*target) : call->fail(target.error());
     };
   };
-  if (!services.loop.post(Loop::Look(find))) call->fail(busy());
+  if (!services.loop.post(Loop::Reader(find))) call->fail(busy());
 }
 
 }  // namespace
 
 void logs(const Services& services, const v1::LogsRequest& request, const CallPtr& call) {
   with_target(services, request.instance(), call,
-              [&services, request, call](const Streams::Target& target) {
+              [&services, request, call](const StreamRelay::Target& target) {
                 services.streams.open_logs(target, request, call);
               });
 }
@@ -74,7 +74,7 @@ void exec(const Services& services, const v1::ExecInput& request, const CallPtr&
     return call->fail(invalid_input("the first message must name the instance and the command"));
   }
   with_target(services, request.instance(), call,
-              [&services, request, call](const Streams::Target& target) {
+              [&services, request, call](const StreamRelay::Target& target) {
                 services.streams.open_exec(target, request, call);
               });
 }

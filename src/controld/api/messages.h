@@ -4,8 +4,8 @@
 
 #include "berth/v1/api.pb.h"
 #include "control/events.h"
-#include "controld/logged_event.h"
-#include "controld/views.h"
+#include "controld/events/logged_event.h"
+#include "controld/watch/views.h"
 
 // What leaves the control plane, as messages of the API.
 namespace berth::controld::api {

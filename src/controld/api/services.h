@@ -7,13 +7,13 @@
 #include <utility>
 #include <vector>
 
+#include "controld/agents/stream_relay.h"
 #include "controld/api/call.h"
-#include "controld/event_log.h"
-#include "controld/loop.h"
-#include "controld/planner.h"
-#include "controld/server_identity.h"
-#include "controld/streams.h"
-#include "controld/watch_hub.h"
+#include "controld/events/event_log.h"
+#include "controld/identity/server_identity.h"
+#include "controld/loop/loop.h"
+#include "controld/planning/planner.h"
+#include "controld/watch/watch_hub.h"
 #include "shell/workers.h"
 
 namespace berth::controld::api {
@@ -31,7 +31,7 @@ struct Services {
   EventLog& events;
   shell::Workers& workers;
   Planner& planner;
-  Streams& streams;
+  StreamRelay& streams;
   const ServerIdentity* identity = nullptr;  // without one nobody can join
   std::string version;
   // Has whoever lets agents in say whether it can, from a thread of its own.
@@ -59,7 +59,7 @@ void look(const Services& services, const CallPtr& call, Copy copy, Then then) {
       work(services, call, [copied, then] { then(std::move(*copied)); });
     };
   };
-  if (!services.loop.post(Loop::Look(query))) call->fail(busy());
+  if (!services.loop.post(Loop::Reader(query))) call->fail(busy());
 }
 
 // Asks for a change that is answered by the revision that holds it.

@@ -4,7 +4,7 @@
 
 #include "codec/rules.h"
 #include "controld/api/calls.h"
-#include "controld/join_tokens.h"
+#include "controld/identity/join_tokens.h"
 #include "trust/token.h"
 
 namespace berth::controld::api {

@@ -13,7 +13,7 @@
 
 #include "controld/api/services.h"
 #include "controld/http/server.h"
-#include "controld/publisher.h"
+#include "controld/watch/publisher.h"
 #include "store/memory/memory_store.h"
 
 // A control plane in one process for tests: loop, hub and HTTP front, with a store in memory and
@@ -71,7 +71,7 @@ class Plane {
   Loop& loop() { return loop_; }
   WatchHub& hub() { return hub_; }
   EventLog& events() { return events_; }
-  Streams& streams() { return streams_; }
+  StreamRelay& streams() { return streams_; }
   Planner& planner() { return planner_; }
   MoodyStore& store() { return store_; }
   const api::Services& services() const { return services_; }
@@ -119,7 +119,7 @@ class Plane {
   mutable std::mutex mutex_;
   std::vector<v1::ToAgent> sent_;
   std::map<std::string, std::unique_ptr<FakeNode>> nodes_;
-  Streams streams_;
+  StreamRelay streams_;
   Publisher publisher_{events_, hub_};
   Loop loop_;
   Planner planner_;

@@ -8,9 +8,9 @@
 #include <cerrno>
 #include <memory>
 
-#include "runtime/command.h"
 #include "runtime/component/crash_points.h"
 #include "runtime/shim/files.h"
+#include "runtime/supervision/command.h"
 
 namespace berth::runtime {
 namespace {

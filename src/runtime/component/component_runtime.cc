@@ -8,16 +8,16 @@
 #include <system_error>
 
 #include "base/check.h"
-#include "runtime/command.h"
 #include "runtime/component/boot_medium.h"
 #include "runtime/component/confirmation.h"
 #include "runtime/component/crash_points.h"
 #include "runtime/component/firmware_medium.h"
 #include "runtime/component/rootfs_medium.h"
 #include "runtime/component/slot_file.h"
-#include "runtime/exec_session.h"
-#include "runtime/platform.h"
+#include "runtime/probing/platform.h"
 #include "runtime/problem.h"
+#include "runtime/supervision/command.h"
+#include "runtime/supervision/exec_session.h"
 
 namespace berth::runtime {
 namespace {

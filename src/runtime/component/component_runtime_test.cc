@@ -6,10 +6,10 @@
 #include <fstream>
 #include <thread>
 
-#include "runtime/command.h"
 #include "runtime/component/slot_file.h"
 #include "runtime/conformance.h"
 #include "runtime/shim/files.h"
+#include "runtime/supervision/command.h"
 
 // What every runtime of components promises, and what is special about some of them.
 namespace berth::runtime {

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "runtime/component/source.h"
-#include "runtime/health_check.h"
+#include "runtime/supervision/health_check.h"
 
 namespace berth::runtime {
 namespace {

@@ -4,9 +4,9 @@
 #include <vector>
 
 #include "model/instance.h"
-#include "runtime/interrupt.h"
 #include "runtime/runtime.h"
-#include "runtime/supervisor.h"
+#include "runtime/supervision/interrupt.h"
+#include "runtime/supervision/supervisor.h"
 
 namespace berth::runtime {
 

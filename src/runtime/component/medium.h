@@ -7,7 +7,7 @@
 #include "model/instance.h"
 #include "runtime/component/slot_state.h"
 #include "runtime/component/source.h"
-#include "runtime/supervisor.h"
+#include "runtime/supervision/supervisor.h"
 
 namespace berth::runtime {
 

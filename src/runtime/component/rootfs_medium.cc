@@ -5,9 +5,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "runtime/command.h"
 #include "runtime/component/crash_points.h"
 #include "runtime/shim/files.h"
+#include "runtime/supervision/command.h"
 
 namespace berth::runtime {
 namespace {

@@ -6,9 +6,9 @@
 #include <string_view>
 #include <utility>
 
-#include "runtime/command.h"
-#include "runtime/path_beneath.h"
+#include "runtime/files/path_beneath.h"
 #include "runtime/problem.h"
+#include "runtime/supervision/command.h"
 
 namespace berth::runtime {
 namespace {

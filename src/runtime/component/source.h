@@ -5,8 +5,8 @@
 
 #include "base/result.h"
 #include "base/time.h"
-#include "runtime/interrupt.h"
-#include "runtime/supervisor.h"
+#include "runtime/supervision/interrupt.h"
+#include "runtime/supervision/supervisor.h"
 
 namespace berth::runtime {
 

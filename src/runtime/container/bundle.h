@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "model/instance.h"
-#include "runtime/instance_directories.h"
+#include "runtime/files/instance_directories.h"
 #include "runtime/shim/launch.h"
 
 // The config.json of a container.

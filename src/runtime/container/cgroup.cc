@@ -16,7 +16,7 @@
 #include <thread>
 #include <utility>
 
-#include "runtime/run_directory.h"
+#include "runtime/files/run_directory.h"
 #include "runtime/shim/files.h"
 #include "runtime/shim/launch.h"
 

@@ -12,19 +12,19 @@
 
 #include "codec/json_reader.h"
 #include "runtime/clock.h"
-#include "runtime/command.h"
 #include "runtime/container/bundle.h"
 #include "runtime/container/cgroup.h"
 #include "runtime/container/json.h"
-#include "runtime/exec_session.h"
-#include "runtime/instance_directories.h"
-#include "runtime/leftovers.h"
-#include "runtime/memory_directory.h"
-#include "runtime/network_counters.h"
-#include "runtime/platform.h"
+#include "runtime/files/instance_directories.h"
+#include "runtime/files/leftovers.h"
+#include "runtime/files/memory_directory.h"
+#include "runtime/probing/platform.h"
 #include "runtime/problem.h"
 #include "runtime/shim/files.h"
 #include "runtime/shim/oci.h"
+#include "runtime/supervision/command.h"
+#include "runtime/supervision/exec_session.h"
+#include "runtime/supervision/network_counters.h"
 
 namespace berth::runtime {
 namespace {

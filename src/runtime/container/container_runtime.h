@@ -8,11 +8,11 @@
 
 #include "runtime/container/bundle.h"
 #include "runtime/container/image_cache.h"
-#include "runtime/interrupt.h"
+#include "runtime/probing/trial.h"
 #include "runtime/runtime.h"
 #include "runtime/runtimes.h"
-#include "runtime/supervisor.h"
-#include "runtime/trial.h"
+#include "runtime/supervision/interrupt.h"
+#include "runtime/supervision/supervisor.h"
 
 namespace berth::runtime {
 

@@ -12,12 +12,12 @@
 #include <utility>
 
 #include "runtime/clock.h"
-#include "runtime/command.h"
 #include "runtime/conformance.h"
 #include "runtime/container/bundle.h"
 #include "runtime/container/cgroup.h"
-#include "runtime/instance_directories.h"
+#include "runtime/files/instance_directories.h"
 #include "runtime/shim/launch.h"
+#include "runtime/supervision/command.h"
 
 namespace berth::runtime {
 namespace {

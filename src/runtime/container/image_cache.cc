@@ -10,14 +10,14 @@
 #include <utility>
 
 #include "codec/json_reader.h"
-#include "runtime/command.h"
 #include "runtime/container/json.h"
-#include "runtime/directory_tree.h"
-#include "runtime/path_beneath.h"
-#include "runtime/platform.h"
+#include "runtime/files/directory_tree.h"
+#include "runtime/files/path_beneath.h"
+#include "runtime/files/run_directory.h"
+#include "runtime/probing/platform.h"
 #include "runtime/problem.h"
-#include "runtime/run_directory.h"
 #include "runtime/shim/files.h"
+#include "runtime/supervision/command.h"
 
 namespace berth::runtime {
 namespace {

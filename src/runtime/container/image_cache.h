@@ -11,7 +11,7 @@
 
 #include "codec/tree.h"
 #include "model/instance.h"
-#include "runtime/supervisor.h"
+#include "runtime/supervision/supervisor.h"
 
 namespace berth::runtime {
 

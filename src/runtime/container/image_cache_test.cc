@@ -11,9 +11,9 @@
 #include <string>
 #include <thread>
 
-#include "runtime/command.h"
-#include "runtime/instance_directories.h"
-#include "runtime/interrupt.h"
+#include "runtime/files/instance_directories.h"
+#include "runtime/supervision/command.h"
+#include "runtime/supervision/interrupt.h"
 
 namespace berth::runtime {
 namespace {

@@ -12,7 +12,7 @@
 #include "codec/json_reader.h"
 #include "runtime/container/image_cache.h"
 #include "runtime/container/json.h"
-#include "runtime/run_directory.h"
+#include "runtime/files/run_directory.h"
 #include "runtime/shim/files.h"
 
 namespace berth::runtime {

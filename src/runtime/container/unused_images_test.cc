@@ -8,7 +8,7 @@
 #include <fstream>
 
 #include "runtime/container/image_cache.h"
-#include "runtime/run_directory.h"
+#include "runtime/files/run_directory.h"
 
 namespace berth::runtime {
 namespace {

@@ -10,13 +10,13 @@
 #include <utility>
 
 #include "runtime/container/cgroup.h"
-#include "runtime/exec_session.h"
-#include "runtime/instance_directories.h"
-#include "runtime/leftovers.h"
-#include "runtime/platform.h"
+#include "runtime/files/instance_directories.h"
+#include "runtime/files/leftovers.h"
+#include "runtime/probing/platform.h"
 #include "runtime/problem.h"
 #include "runtime/process/process_table.h"
-#include "runtime/run_consumption.h"
+#include "runtime/supervision/exec_session.h"
+#include "runtime/supervision/run_consumption.h"
 
 namespace berth::runtime {
 namespace {

@@ -2,7 +2,7 @@
 
 #include "runtime/runtime.h"
 #include "runtime/runtimes.h"
-#include "runtime/supervisor.h"
+#include "runtime/supervision/supervisor.h"
 
 namespace berth::runtime {
 

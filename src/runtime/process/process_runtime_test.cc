@@ -8,8 +8,8 @@
 
 #include "runtime/conformance.h"
 #include "runtime/container/cgroup.h"
+#include "runtime/files/run_directory.h"
 #include "runtime/process/process_table.h"
-#include "runtime/run_directory.h"
 
 namespace berth::runtime {
 namespace {

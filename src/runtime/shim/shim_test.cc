@@ -6,7 +6,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "runtime/logs.h"
+#include "runtime/files/logs.h"
 #include "runtime/shim/children.h"
 #include "runtime/shim/files.h"
 #include "runtime/shim/launch.h"

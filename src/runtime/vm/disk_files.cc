@@ -11,8 +11,8 @@
 #include <optional>
 #include <string>
 
-#include "runtime/command.h"
 #include "runtime/shim/files.h"
+#include "runtime/supervision/command.h"
 
 namespace berth::runtime {
 namespace {

@@ -3,7 +3,7 @@
 #include <filesystem>
 
 #include "base/quantity.h"
-#include "runtime/supervisor.h"
+#include "runtime/supervision/supervisor.h"
 #include "runtime/vm/machine.h"
 
 // The disks that a virtual machine writes to, as files in its storage. The emulator opens them

@@ -13,8 +13,8 @@
 #include <thread>
 
 #include "base/time.h"
-#include "runtime/command.h"
 #include "runtime/shim/files.h"
+#include "runtime/supervision/command.h"
 
 #ifdef __x86_64__
 #include <x86intrin.h>

@@ -5,11 +5,11 @@
 #include <mutex>
 #include <string>
 
-#include "runtime/interrupt.h"
+#include "runtime/probing/trial.h"
 #include "runtime/runtime.h"
 #include "runtime/runtimes.h"
-#include "runtime/supervisor.h"
-#include "runtime/trial.h"
+#include "runtime/supervision/interrupt.h"
+#include "runtime/supervision/supervisor.h"
 #include "runtime/vm/emulator.h"
 #include "runtime/vm/machine.h"
 

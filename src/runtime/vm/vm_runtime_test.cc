@@ -6,11 +6,11 @@
 
 #include <fstream>
 
-#include "runtime/command.h"
 #include "runtime/component/source.h"
 #include "runtime/conformance.h"
-#include "runtime/instance_directories.h"
-#include "runtime/run_directory.h"
+#include "runtime/files/instance_directories.h"
+#include "runtime/files/run_directory.h"
+#include "runtime/supervision/command.h"
 
 // With real machines. Where the processor cannot help, each of them takes some seconds to come up.
 namespace berth::runtime {

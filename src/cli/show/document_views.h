@@ -1,0 +1,19 @@
+#pragma once
+
+#include <google/protobuf/struct.pb.h>
+
+#include <string>
+#include <vector>
+
+#include "cli/ask/kinds.h"
+#include "cli/show/table.h"
+
+// Documents for people. A kind that has no columns of its own is listed by name.
+namespace berth::cli {
+
+Table documents_table(Kind kind, const std::vector<const google::protobuf::Struct*>& documents);
+
+// The instances that a document is about, as "item" or "item/subject"; none of most kinds.
+std::vector<std::string> instances_meant_by(Kind kind, const google::protobuf::Struct& document);
+
+}  // namespace berth::cli

@@ -1,0 +1,29 @@
+#include "controld/planning/desired_documents.h"
+
+namespace berth::controld {
+
+model::Manifest documents_of(const control::Durable& durable, const model::DocumentKind& kind,
+                             std::string_view name) {
+  model::Manifest selected;
+  model::for_each_kept_kind([&]<class D>(std::type_identity<D>) {
+    if (model::DocumentTraits<D>::kKind.name != kind.name) return;
+    for (const auto& [key, document] : durable.*model::kTableOf<D>.records) {
+      const bool is_meant =
+          name.empty() || model::name_of(document) == name || model::id_of(document) == name;
+      if (is_meant) selected.emplace_back(document);
+    }
+  });
+  return selected;
+}
+
+std::optional<DocumentChange> document_change(const control::Write& write) {
+  std::optional<DocumentChange> change;
+  model::for_each_kept_kind([&]<class D>(std::type_identity<D>) {
+    if (control::table_of<D>() != write.table) return;
+    change = {model::find_document_kind(model::DocumentTraits<D>::kKind.name), write.key, {}};
+    if (write.record) change->document = std::get<D>(*write.record);
+  });
+  return change;
+}
+
+}  // namespace berth::controld

@@ -1,0 +1,225 @@
+#include "controld/watch/views.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+#include "placement/asked.h"
+
+namespace berth::controld {
+namespace {
+
+using control::Controller;
+
+void add_measured(InstanceView& view, const Controller& controller) {
+  if (!view.status.place) return;
+  const auto node = controller.nodes().find(view.status.place->node);
+  if (node == controller.nodes().end()) return;
+  const auto reported = node->second.reported.find(view.status.key);
+  if (reported == node->second.reported.end()) return;
+  view.usage = reported->second.usage;
+  view.footprint = reported->second.footprint;
+}
+
+std::string in_words(const model::DecisionRecord& decision) {
+  return fmt::format("{}, by revision {}", model::to_string(decision), decision.revision);
+}
+
+void describe(InstanceView& view, const model::InstanceRecord& record) {
+  view.type = record.type;
+  view.priority = record.priority;
+  view.uid = record.uid;
+  view.gid = record.gid;
+  view.address = record.address;
+  view.to_be_paused = record.paused;
+}
+
+std::vector<const model::NodeConfig*> configs_of(const control::Durable& durable) {
+  std::vector<const model::NodeConfig*> configs;
+  for (const auto& [name, config] : durable.node_configs) configs.push_back(&config);
+  return configs;
+}
+
+ReadinessView view_of(const Controller& controller, const control::NodeReadiness& readiness,
+                      const model::Runtime& runtime) {
+  ReadinessView view;
+  const auto known = readiness.runtimes.find(runtime.id);
+  if (known == readiness.runtimes.end()) return view;
+  view.graced = known->second.graced;
+  view.evicting = known->second.evicting;
+  if (runtime.ready != model::Readiness::Ready) {
+    view.not_ready_since = controller.date_of(known->second.not_ready_since);
+  }
+  return view;
+}
+
+void add_readiness(NodeView& view, const Controller& controller,
+                   const control::ObservedNode& node) {
+  const auto* primary = model::primary_runtime(node.info, node.readiness.have_been_ready());
+  if (primary != nullptr) view.primary = primary->id;
+  for (const model::Runtime& runtime : node.info.runtimes) {
+    view.readiness.push_back(view_of(controller, node.readiness, runtime));
+    if (!node.reachable()) view.readiness.back().graced = model::Readiness::Unknown;
+  }
+  for (const control::Condition& condition : node.readiness.conditions) {
+    view.conditions.push_back({condition.type, condition.status, condition.reason,
+                               condition.message, controller.date_of(condition.changed)});
+  }
+  view.heard_at = controller.date_of(node.last_heard);
+}
+
+NodeView view_of(const Controller& controller, const model::NodeRecord& record, Time now,
+                 const std::vector<const model::NodeConfig*>& configs) {
+  const control::ObservedNode& node = controller.nodes().at(record.id);
+  NodeView view;
+  view.id = record.id;
+  view.info = node.info;
+  view.cordoned = record.cordoned;
+  view.draining = record.drain.has_value();
+  view.seen_at = now;
+  view.liveness = node.liveness;
+  if (!node.reachable()) {
+    view.silent_for = std::max(now - node.last_heard, Duration{});
+    for (model::Runtime& runtime : view.info.runtimes) {  // what it said last is not known any more
+      runtime.ready = model::Readiness::Unknown;
+      runtime.reason = "NodeUnreachable";
+      runtime.message = "the node is silent";
+    }
+  }
+  view.used = node.usage;
+  const control::NodeLoad& load = controller.load_of(record.id);
+  view.cpu_load = load.cpu;
+  view.ram_load = load.ram;
+  view.measurement = node.measurement;
+  add_readiness(view, controller, node);
+  view.settings = model::settings_for(record.id, view.info.type, configs);
+  return view;
+}
+
+// Adds what each placed instance asks of its node.
+void add_reservations(const control::Durable& durable, std::map<model::NodeId, NodeView>& nodes) {
+  for (const auto& [key, record] : durable.instances) {
+    if (!record.place) continue;
+    const auto node = nodes.find(record.place->node);
+    if (node == nodes.end()) continue;
+    const auto item = durable.items.find({key.item, record.version});
+    if (item == durable.items.end()) continue;
+    const placement::Amounts asked =
+        placement::asked_of(item->second, node->second.info.capacity, node->second.settings);
+    node->second.reserved = node->second.reserved + model::Usage{asked.cpu, asked.ram};
+  }
+}
+
+// What the node itself still lists counts too: a drain is done when that is nothing that could run.
+void count_instances(const Controller& controller, std::map<model::NodeId, NodeView>& nodes) {
+  std::map<model::NodeId, std::map<model::InstanceKey, bool>> must_go;
+  const auto is_service = [](model::ItemType type) { return type != model::ItemType::Component; };
+  for (const auto& [key, record] : controller.durable().instances) {
+    if (record.place) must_go[record.place->node][key] = is_service(record.type);
+    if (record.leaving) must_go[record.leaving->place.node][key] = is_service(record.type);
+  }
+  for (const auto& [id, observed] : controller.nodes()) {
+    for (const auto& [key, status] : observed.reported) {
+      must_go[id][key] = is_service(status.type) && !status.finished;
+    }
+  }
+  for (auto& [id, view] : nodes) {
+    for (const auto& [key, must] : must_go[id]) {
+      ++view.instances;
+      if (must) ++view.services;
+    }
+  }
+}
+
+}  // namespace
+
+InstanceView view_of(const Controller& controller, const model::InstanceStatus& status) {
+  InstanceView view;
+  view.status = status;
+  const auto& records = controller.durable().instances;
+  const auto record = records.find(status.key);
+  if (record != records.end()) describe(view, record->second);
+  const bool is_cached = record == records.end() || record->second.phase == model::Phase::Cached ||
+                         record->second.phase == model::Phase::Erasing;
+  view.gone = status.state == model::InstanceState::Inactive && !status.place && is_cached;
+  add_measured(view, controller);
+  const auto& states = controller.durable().states;
+  const auto state = states.find(status.key);
+  if (state != states.end()) view.state_generation = state->second.state.generation;
+  view.names = controller.names_of(status.key);
+  const auto* decision = controller.decision_about(status.key);
+  if (decision != nullptr) view.decision = in_words(*decision);
+  return view;
+}
+
+std::vector<InstanceView> cached_instances_of(const Controller& controller) {
+  std::vector<InstanceView> views;
+  for (const auto& [key, record] : controller.durable().instances) {
+    const bool erasing = record.phase == model::Phase::Erasing;
+    if (record.phase != model::Phase::Cached && !erasing) continue;
+    InstanceView& view = views.emplace_back();
+    view.status = {.key = key, .version = record.version, .place = {}};
+    view.status.state = model::InstanceState::Inactive;
+    view.status.problem.reason = erasing ? "BeingErased" : "Cached";
+    view.kept_for = controller.time_left(key);
+    describe(view, record);
+  }
+  return views;
+}
+
+std::vector<InstanceView> instances_of(const Controller& controller) {
+  std::vector<InstanceView> views;
+  const auto statuses = controller.statuses();
+  views.reserve(statuses.size());
+  for (const auto& [key, status] : statuses) views.push_back(view_of(controller, status));
+  return views;
+}
+
+std::vector<InstanceView> instances_of(
+    const Controller& controller,
+    const std::vector<std::pair<model::ItemId, model::SubjectId>>& asked) {
+  std::vector<InstanceView> views;
+  if (asked.empty()) return views;
+  const auto statuses = controller.statuses();
+  for (const auto& [item, subject] : asked) {
+    auto it = statuses.lower_bound({item, subject, 0});
+    for (; it != statuses.end() && it->first.item == item && it->first.subject == subject; ++it) {
+      views.push_back(view_of(controller, it->second));
+    }
+  }
+  return views;
+}
+
+std::vector<InstanceView> instances_of(const Controller& controller,
+                                       const std::vector<model::InstanceKey>& keys) {
+  std::vector<InstanceView> views;
+  if (keys.empty()) return views;
+  const auto statuses = controller.statuses();
+  for (const model::InstanceKey& key : keys) {
+    const auto status = statuses.find(key);
+    if (status != statuses.end()) views.push_back(view_of(controller, status->second));
+  }
+  return views;
+}
+
+std::vector<NodeView> nodes_of(const Controller& controller, Time now) {
+  const control::Durable& durable = controller.durable();
+  const auto configs = configs_of(durable);
+  std::map<model::NodeId, NodeView> nodes;
+  for (const auto& [id, record] : durable.nodes) {
+    nodes.emplace(id, view_of(controller, record, now, configs));
+  }
+  add_reservations(durable, nodes);
+  count_instances(controller, nodes);
+  std::vector<NodeView> views;
+  views.reserve(nodes.size());
+  for (auto& [id, view] : nodes) views.push_back(std::move(view));
+  return views;
+}
+
+std::uint64_t revision_of(const Controller& controller) {
+  return controller.durable().counters.revision;
+}
+
+}  // namespace berth::controld
