@@ -167,7 +167,7 @@ TEST_F(DaemonTest, AnAgentWhoseStoreIsLostIsInDoubtAlsoInItsNextLife) {
     });
   }
   const RunningAgent agent(machine_, older, &server_);
-  EXPECT_TRUE(server_.wait_for_report([](const v1::AgentMessage& message) {
+  EXPECT_TRUE(server_.wait_for([](const v1::FromAgent& message) {
     return message.report().full() && message.report().in_doubt();
   }));
 }
@@ -402,7 +402,7 @@ RuntimeConfig a_runtime(const std::string& name) {
   return {.name = name, .probe_period = 20ms, .probe_deadline = 20ms};
 }
 
-class RuntimeSetTest : public DaemonTest {
+class RuntimesTest : public DaemonTest {
  protected:
   std::function<void(Config&, Dependencies&)> with(const std::vector<std::string>& names) {
     return [names](Config& config, Dependencies&) {

@@ -7,7 +7,7 @@
 namespace berth::agentd {
 namespace {
 
-class RuntimeSetOfANode : public ::testing::Test {
+class RuntimesOfANode : public ::testing::Test {
  protected:
   RuntimeSet::Change offer(const std::vector<RuntimeConfig>& wanted) {
     return runtimes_.offer(wanted, [this](const RuntimeConfig& config) {

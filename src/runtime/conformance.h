@@ -5,6 +5,7 @@
 #include <chrono>
 #include <condition_variable>
 #include <filesystem>
+#include <fstream>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -130,5 +131,16 @@ class RuntimeConformance : public RuntimeTest,
   model::InstanceSpec storing_script(const std::string& text);
   std::string until_go() const;
 };
+
+inline const std::string kForEver = "echo ready; while :; do sleep 0.05; done";
+
+// What has ended and is not yet waited for by its parent is not running either.
+inline bool is_running(pid_t pid) {
+  std::ifstream stat("/proc/" + std::to_string(pid) + "/stat");
+  std::string text;
+  std::getline(stat, text);
+  const std::size_t name = text.rfind(") ");
+  return name != std::string::npos && text[name + 2] != 'Z' && text[name + 2] != 'X';
+}
 
 }  // namespace berth::runtime
