@@ -20,6 +20,13 @@
 namespace berth::scenarios {
 namespace {
 
+// In transcripts an agent says by a reason what it means by a hindrance.
+model::Hindrance hindrance_of(const std::string& reason) {
+  if (reason == "Pulling") return model::Hindrance::BeingFetched;
+  if (reason == "RuntimeNotReady") return model::Hindrance::RuntimeNotReady;
+  return model::Hindrance::None;
+}
+
 using namespace control;  // NOLINT: a scenario speaks the controller's language
 using Words = std::vector<std::string>;
 
@@ -294,7 +301,8 @@ class ControlScenario {
   void set_status(const Words& words) {
     const auto state = model::from_string<model::InstanceState>(words.at(2));
     const std::string reason = words.size() > 3 ? words[3] : "";
-    driver_.set(words.at(0), instance(words.at(1)), state.value(), {reason, ""});
+    driver_.set(words.at(0), instance(words.at(1)), state.value(),
+                {reason, "", hindrance_of(reason)});
     show_steps();
   }
   // "uses n1 web/default/0 cpu=400"
@@ -339,7 +347,7 @@ class ControlScenario {
   void set_both(const Words& words) {
     FakeAgent& agent = driver_.agent(words.at(0));
     const auto state = model::from_string<model::InstanceState>(words.at(4));
-    agent.set(instance(words.at(3)), state.value(), {words.at(5), ""});
+    agent.set(instance(words.at(3)), state.value(), {words.at(5), "", hindrance_of(words.at(5))});
     set_readiness({words[0], words.at(1), words.at(2)});
   }
   // The runtimes that the node has from now on; those that are new are Ready.
