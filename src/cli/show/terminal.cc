@@ -10,18 +10,10 @@
 #include <utility>
 #include <vector>
 
+#include "cli/show/wrap.h"
+
 namespace berth::cli {
 namespace {
-
-std::vector<std::string_view> lines_of(std::string_view text) {
-  std::vector<std::string_view> lines;
-  while (!text.empty()) {
-    const std::size_t end = std::min(text.find('\n'), text.size());
-    lines.push_back(text.substr(0, end));
-    text.remove_prefix(std::min(end + 1, text.size()));
-  }
-  return lines;
-}
 
 // How long the escape sequence is that starts here; 0: none does.
 std::size_t escape_length(std::string_view text) {

@@ -36,16 +36,6 @@ std::string_view without_spaces_behind(std::string_view text) {
   return text.substr(0, text.find_last_not_of(' ') + 1);
 }
 
-std::vector<std::string_view> split_lines(std::string_view text) {
-  std::vector<std::string_view> lines;
-  while (!text.empty()) {
-    const std::size_t end = std::min(text.find('\n'), text.size());
-    lines.push_back(text.substr(0, end));
-    text.remove_prefix(std::min(end + 1, text.size()));
-  }
-  return lines;
-}
-
 // A line of a help: a first part, and from some column on a second, which may be all there is.
 struct HelpLine {
   std::size_t indent = 0;
@@ -86,7 +76,7 @@ bool goes_on(const HelpLine& entry, const HelpLine& line) {
 
 std::vector<HelpLine> help_lines_of(std::string_view text) {
   std::vector<HelpLine> entries;
-  for (const std::string_view line : split_lines(text)) {
+  for (const std::string_view line : lines_of(text)) {
     HelpLine entry = help_line_of(line);
     if (!entries.empty() && goes_on(entries.back(), entry)) {
       entries.back().second += " " + entry.second;
@@ -134,6 +124,16 @@ std::string help_line_text(const HelpLine& entry, std::size_t columns) {
 }
 
 }  // namespace
+
+std::vector<std::string_view> lines_of(std::string_view text) {
+  std::vector<std::string_view> lines;
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find('\n'), text.size());
+    lines.push_back(text.substr(0, end));
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return lines;
+}
 
 std::vector<std::string> wrapped(std::string_view text, std::size_t columns) {
   std::vector<std::string> lines;

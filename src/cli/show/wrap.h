@@ -8,6 +8,8 @@
 // Texts for people whose terminal is narrower than the text.
 namespace berth::cli {
 
+std::vector<std::string_view> lines_of(std::string_view text);
+
 // Broken at spaces, else after a comma or slash, else anywhere; never empty.
 std::vector<std::string> wrapped(std::string_view text, std::size_t columns);
 

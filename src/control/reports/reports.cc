@@ -112,12 +112,24 @@ class Intake {
  private:
   void mark(const model::InstanceKey& key) { context_.changes.on_nodes.emplace(id_, key); }
 
-  // Before anything counts as gone: who waits for the end of an instance gets its last state.
-  void take_states(std::span<const model::InstanceKey> gone) {
-    for (const model::SavedState& state : report_.states) hear_state(context_, id_, state, gone);
+  bool is_listed_up(const model::InstanceKey& key) const {
+    return std::ranges::any_of(report_.instances, [&](const model::ReportedStatus& status) {
+      return status.key == key && model::is_up(status.state);
+    });
   }
 
+  // Before anything counts as gone: who waits for the end of an instance gets its last state.
+  void take_states(std::span<const model::InstanceKey> gone) {
+    for (const model::SavedState& state : report_.states) {
+      went_back_ && !is_listed_up(state.key) ? context_.orders.state_heard(id_, node_, state)
+                                             : hear_state(context_, id_, state, gone);
+    }
+  }
+
+  // A disk that has lost what it acknowledged brings back the last words of long ago.
   void begin_connection() {
+    went_back_ =
+        report_.acted < node_.acted && report_.acted != model::CommandNumber{} && !report_.in_doubt;
     node_.acted = report_.acted;
     // Of what it was told nothing is left, but what its instances have stored is.
     const bool is_empty = report_.acted == model::CommandNumber{} && !report_.in_doubt;
@@ -270,6 +282,7 @@ class Intake {
   ObservedNode& node_;
   const model::Report& report_;
   std::vector<model::InstanceKey> acted_on_;
+  bool went_back_ = false;  // behind what the node had acted on
 };
 
 void ask_for_full(Context& context, const model::NodeId& id, ObservedNode& node) {

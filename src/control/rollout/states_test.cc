@@ -88,6 +88,23 @@ TEST_F(TravellingStates, WhatHasNotComeUpIsHandedWhatWasKeptSince) {
   EXPECT_EQ(handed("n2"), "two");
 }
 
+// Its disk has lost that it was told to stop, and what the controller has heard since.
+TEST_F(TravellingStates, TheLastWordsOfLongAgoDoNotCount) {
+  save("n1", "one");
+  const model::Report long_ago = driver.agent("n1").full();
+  label("n2");
+  label("n1");
+  save("n1", "two");
+  ASSERT_EQ(kept(), "two");
+  driver.disconnect("n1");
+  driver.connect_silently("n1");
+  model::Report report = long_ago;
+  report.instances.clear();
+  report.states = {{.key = kWeb, .digest = "of-one", .content = "one"}};
+  driver.report("n1", report);
+  EXPECT_EQ(kept(), "two");
+}
+
 TEST_F(TravellingStates, OneThatIsTooLargeStaysAndTheLastThatCouldTravelIsHanded) {
   save("n1", "one");
   driver.agent("n1").save_too_large(kWeb);

@@ -13,6 +13,9 @@
 namespace berth::sim {
 namespace {
 
+// What a runtime that hung has not answered is asked again within this time.
+constexpr Duration kAsksAgain = 150s;
+
 using model::InstanceKey;
 using model::InstanceState;
 
@@ -240,6 +243,11 @@ class Comparison {
       // A machine that stands still takes its orders when it goes on.
       if (!node.untold_runtimes.empty()) {
         complain("{} has yet to say what its runtimes run", id.value());
+      }
+      const auto host = world_.agents().find(id);
+      if (host != world_.agents().end() &&
+          world_.now() - host->second->machine().hung_at() < kAsksAgain) {
+        complain("{} may ask its runtimes again", id.value());
       }
       if (node.is_behind()) complain("{} has not acted on what it was told", id.value());
       for (const auto& [key, status] : node.reported) {

@@ -81,6 +81,8 @@ class NeedlessStopChecker : public Checker {
     const auto found = durable.instances.find(spec.key);
     if (found == durable.instances.end()) return false;
     const model::InstanceRecord& record = found->second;
+    // Another copy serves, and hands over to one that is only prepared here until then.
+    if (record.leaving && record.leaving->hand_over && !record.leaving->empty) return false;
     const auto item = durable.items.find({spec.key.item, record.version});
     return record.place == model::Place{node, spec.runtime} && record.image == spec.image &&
            record.version == spec.item.version && record.uid == spec.uid &&

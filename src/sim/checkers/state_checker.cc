@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <charconv>
-#include <iterator>
 #include <map>
 #include <tuple>
 #include <utility>
@@ -58,8 +57,7 @@ class StateChecker : public Checker {
   // Its agent has died all the same, and did not learn of what ended meanwhile.
   void agent_store_lost(const model::NodeId& node, const agent::Restored&) override {
     loaded_at_[node] = world_.now();
-    forget_former(node, owed_);
-    forget_former(node, handed_over_);
+    lost_up_to_[node] = last_sent_[node];
   }
 
   // What is handed over stands in the record that the command was decided by, which may have gone
@@ -72,6 +70,8 @@ class StateChecker : public Checker {
   }
 
   void sending(const control::Outgoing& outgoing) override {
+    model::CommandNumber& last = last_sent_[outgoing.node];
+    last = std::max(last, outgoing.command.number);
     if (is_unit_wide(outgoing.node) || world_.was_cloned(outgoing.node)) return;
     for (const model::InstanceSpec& spec : outgoing.command.run) {
       if (spec.prepare_only) continue;
@@ -86,6 +86,9 @@ class StateChecker : public Checker {
   void acting(const model::NodeId& node, const agent::Action& action) override {
     const auto* start = std::get_if<agent::Start>(&action);
     if (start == nullptr) return;
+    // Where no control plane answers, an agent whose store is lost starts what it knows, from what
+    // it has.
+    if (start->run.generation <= lost_up_to_[node]) return;
     const Order order{node, start->spec.key, start->run.generation};
     check(*start, order, owed_, "was kept");
     check(*start, order, handed_over_, "was counted where it was stopped for that");
@@ -98,20 +101,6 @@ class StateChecker : public Checker {
   };
   using Order = std::tuple<model::NodeId, model::InstanceKey, model::CommandNumber>;
   using Counts = std::map<Order, std::uint64_t>;
-
-  // An older store may make its agent carry out again what it was told once. What that owed is owed
-  // no longer: it was told otherwise since, and another state is there.
-  static void forget_former(const model::NodeId& node, Counts& counts) {
-    for (auto at = counts.begin(); at != counts.end();) {
-      const auto next = std::next(at);
-      const auto& [of, key, number] = at->first;
-      const bool is_former = of == node && next != counts.end() &&
-                             std::get<model::NodeId>(next->first) == of &&
-                             std::get<model::InstanceKey>(next->first) == key;
-      if (is_former) counts.erase(at);
-      at = next;
-    }
-  }
 
   void check(const agent::Start& start, const Order& order, const Counts& counts,
              std::string_view what) {
@@ -163,6 +152,8 @@ class StateChecker : public Checker {
   Counts owed_;
   Counts handed_over_;
   std::map<model::NodeId, Time> loaded_at_;
+  std::map<model::NodeId, model::CommandNumber> last_sent_;
+  std::map<model::NodeId, model::CommandNumber> lost_up_to_;
 };
 
 }  // namespace
