@@ -93,7 +93,9 @@ TEST_F(TravellingStates, TheLastWordsOfLongAgoDoNotCount) {
   save("n1", "one");
   const model::Report long_ago = driver.agent("n1").full();
   label("n2");
+  driver.advance(5s);
   label("n1");
+  driver.advance(5s);
   save("n1", "two");
   ASSERT_EQ(kept(), "two");
   driver.disconnect("n1");
