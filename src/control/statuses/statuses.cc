@@ -95,6 +95,12 @@ std::string status_in_words(const model::InstanceStatus& status) {
   return words;
 }
 
+// Whether they are the same in words.
+bool reads_the_same(const model::InstanceStatus& a, const model::InstanceStatus& b) {
+  return a.state == b.state && a.problem.reason == b.problem.reason && a.place == b.place &&
+         a.moving_to == b.moving_to && a.unverified == b.unverified;
+}
+
 model::InstanceStatus gone(model::InstanceStatus last) {
   last.state = InstanceState::Inactive;
   last.problem = {};
@@ -190,9 +196,8 @@ void Statuses::publish(Context& context, const model::InstanceKey& key,
   }
   if (status == known.published) return;
   if (status) {
-    const std::string words = status_in_words(*status);
-    const bool same_words = known.published && status_in_words(*known.published) == words;
-    if (!same_words) context.note(NoteKind::StatusChanged, key, words);
+    const bool same_words = known.published && reads_the_same(*status, *known.published);
+    if (!same_words) context.note(NoteKind::StatusChanged, key, status_in_words(*status));
     context.effects.changes.push_back(*status);
   } else {
     context.effects.changes.push_back(gone(*known.published));
