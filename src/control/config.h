@@ -7,7 +7,7 @@
 
 namespace berth::control {
 
-// How much of the cluster the passes look at in a step. Everything is the reference: slow, and by
+// How much of the cluster the rooms look at in a step. Everything is the reference: slow, and by
 // construction right. Dirty must have exactly the same effects, which tests demand.
 enum class Walk { Dirty, Everything };
 

@@ -13,7 +13,7 @@
 namespace berth::control {
 
 // The deterministic core of the control plane: owns the cluster's state. Facts are recorded, then
-// the passes run in their fixed order and decide. Not thread-safe, does no I/O, reads no clock.
+// the rooms decide in their fixed order. Not thread-safe, does no I/O, reads no clock.
 class Controller {
  public:
   Controller(Config config, Durable restored);

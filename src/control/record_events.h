@@ -2,7 +2,7 @@
 
 #include "control/context.h"
 
-// Facts only record, and mark what the passes must look at; they decide nothing. Calls are checked
+// Facts only record, and mark what the rooms must look at; they decide nothing. Calls are checked
 // here, and answered at once if they cannot be accepted.
 namespace berth::control {
 
