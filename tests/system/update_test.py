@@ -108,6 +108,7 @@ class Update(SystemTest):
     def test_a_cached_instance_is_shown_and_its_data_are_erased_by_order(self):
         self.apply(item("web"), deployment("d", {"item": "web"}))
         self.wait_for_active(1)
+        self.wait_for_storage("web", 1)
         self.unit.berth("delete", "deployment", "d")
         wait_until(lambda: not self.shims(), "it to stop")
         self.assertEqual(len(self.storage("web")), 1, "its data are kept")
