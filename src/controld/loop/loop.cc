@@ -6,7 +6,6 @@
 #include <chrono>
 #include <utility>
 
-#include "codec/not_durable.h"
 #include "controld/loop/persistence.h"
 #include "shell/clock.h"
 #include "shell/log.h"
@@ -16,7 +15,6 @@ namespace {
 
 using shell::LogLevel;
 
-constexpr int kGatherPart = 4;           // of the time of a commit
 constexpr Duration kFullBoxWait = 10ms;  // until facts can be stepped again
 
 const Error kStopping{Code::Unavailable, "the control plane is stopping"};
@@ -43,11 +41,11 @@ std::optional<control::CallId> call_of(const control::Event& event) {
 // It is decided, and cannot be taken back; but it counts only once it is durable.
 Error kept_waiting(const Error& trouble) {
   const bool is_full = trouble.code == Code::Exhausted;
-  return {refusal_for(trouble).code,
-          fmt::format("{}the store cannot be written: {}. It is taken, and carried out when {} "
-                      "again; if the control plane ends before, it has to be asked for again",
-                      codec::kNotDurableYet, trouble.message,
-                      is_full ? "there is room" : "that is possible")};
+  return {Code::NotDurable,
+          fmt::format("not durable yet: the store cannot be written: {}. It is taken, and carried "
+                      "out when {} again; if the control plane ends before, it has to be asked for "
+                      "again",
+                      trouble.message, is_full ? "there is room" : "that is possible")};
 }
 
 // What the core has refused will not be carried out.
@@ -107,8 +105,9 @@ std::optional<Time> Loop::next_turn() const {
   const bool is_in_trouble = trouble().has_value();
   if (is_in_trouble && !outbox_.is_under_way()) no_later_than(retry_at_);
   if (!is_in_trouble && outbox_.is_under_way()) no_later_than(commit_overdue_at_);
-  const bool gathers = !is_in_trouble && !outbox_.is_under_way() && outbox_.has_changes();
-  if (gathers) no_later_than(gathers_until_);
+  // Also where that is over by now: it was not when it was last looked whether to write.
+  const bool has_batch = !outbox_.is_under_way() && outbox_.has_changes();
+  if (has_batch && !is_in_trouble && awaited_calls_ > 0) no_later_than(gathers_until_);
   return next;
 }
 
@@ -173,6 +172,9 @@ void Loop::sort_in(std::vector<Item> items) {
 void Loop::step() {
   const auto started = std::chrono::steady_clock::now();
   const std::vector<control::Event> batch = std::exchange(facts_, {});
+  const auto calls = static_cast<std::size_t>(std::ranges::count_if(
+      batch, [](const control::Event& event) { return call_of(event).has_value(); }));
+  awaited_calls_ -= std::min(awaited_calls_, calls);
   control::Effects effects = controller_.step(shell::now(), batch);
   {
     const std::lock_guard lock(mutex_);
@@ -198,9 +200,14 @@ void Loop::look_for_callers(const control::Effects& effects) {
   }
 }
 
+// Some of those who were answered at once have not asked again yet, and may.
+bool Loop::is_gathering() const {
+  return awaited_calls_ > 0 && shell::now() < gathers_until_ && !trouble();
+}
+
 // Hands the writer what has gathered, unless it is busy with the batch before.
 void Loop::write() {
-  if (shell::now() < gathers_until_ || (trouble() && shell::now() < retry_at_)) return;
+  if (is_gathering() || (trouble() && shell::now() < retry_at_)) return;
   const auto* batch = outbox_.begin_commit();
   if (batch == nullptr) return;
   commit_overdue_at_ = shell::now() + limits_.commit_overdue;
@@ -219,15 +226,17 @@ void Loop::end_commit(double seconds) {
     stats_.commit_seconds.add(seconds);
   }
   clear_trouble();
-  const std::size_t answered = let_leave();
-  if (answered > 1) gather_for(seconds / kGatherPart);
+  awaited_calls_ = let_leave();
+  gather_for(seconds);
 }
 
 // Where several are answered at once, they mostly ask again at once. The first of them would have
-// the next commit for itself, and all others would wait for two.
+// the next commit for itself, and all others would wait for two. One alone is not waited for, and
+// nobody for longer than the commit would have taken that is put off.
 void Loop::gather_for(double seconds) {
-  const auto part = std::chrono::duration_cast<Duration>(std::chrono::duration<double>(seconds));
-  gathers_until_ = shell::now() + std::min(part, limits_.gather_max);
+  if (awaited_calls_ < 2) awaited_calls_ = 0;
+  const auto time = std::chrono::duration_cast<Duration>(std::chrono::duration<double>(seconds));
+  gathers_until_ = shell::now() + std::min(time, limits_.gather_max);
 }
 
 void Loop::fail_commit(const Error& why) {

@@ -144,6 +144,7 @@ class Loop {
   void look_for_overdue_commit();
   void write();
   std::size_t let_leave();
+  bool is_gathering() const;
   void gather_for(double seconds);
   void perform(const Sealed& sealed);
   void answer(control::CallId call, const Answer& answer);
@@ -169,10 +170,11 @@ class Loop {
   std::vector<StoreCall> store_calls_;
   std::optional<Time> wake_at_;
   Outbox<Sealed> outbox_;
-  Time retry_at_{};           // of a commit that has failed
-  Time commit_overdue_at_{};  // of the one under way
-  Time gathers_until_{};      // the next one does not begin before
-  bool is_replaced_ = false;  // another has the store
+  Time retry_at_{};                // of a commit that has failed
+  Time commit_overdue_at_{};       // of the one under way
+  Time gathers_until_{};           // the next one does not begin before, unless all have come again
+  std::size_t awaited_calls_ = 0;  // who may come again
+  bool is_replaced_ = false;       // another has the store
 
   mutable std::mutex mutex_;  // guards what follows
   std::map<control::CallId, Caller> callers_;

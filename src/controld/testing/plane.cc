@@ -7,6 +7,7 @@
 
 #include <cstdlib>
 #include <future>
+#include <thread>
 
 #include "base/check.h"
 
@@ -14,8 +15,10 @@ namespace berth::controld {
 
 Result<void> MoodyStore::commit_if(const std::optional<store::Fence>& fence,
                                    const std::vector<store::Change>& batch) {
+  const Duration takes = takes_;
   ++attempts_;
   held_.wait(true);
+  std::this_thread::sleep_for(takes);
   if (failing_) return Error{Code::Exhausted, "no space left on device"};
   const std::lock_guard lock(mutex_);
   TRY(store_.commit_if(fence, batch));

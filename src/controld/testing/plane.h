@@ -40,6 +40,8 @@ class MoodyStore final : public store::Store {
     held_ = false;
     held_.notify_all();
   }
+  // How long a commit takes that is not held.
+  void take(Duration time) { takes_ = time; }
   std::size_t attempts() const { return attempts_; }
   std::size_t commits() const { return commits_; }
   // What the disk has; safe while the loop runs.
@@ -51,6 +53,7 @@ class MoodyStore final : public store::Store {
   store::MemoryStore store_{disk_};
   std::atomic<bool> failing_ = false;
   std::atomic<bool> held_ = false;
+  std::atomic<Duration> takes_ = Duration{};
   std::atomic<std::size_t> attempts_ = 0;
   std::atomic<std::size_t> commits_ = 0;
 };
