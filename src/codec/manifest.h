@@ -47,9 +47,6 @@ ParsedManifest parse_manifests(const std::vector<SourceFile>& files);
 // matter.
 ParsedManifest parse_manifests(const std::vector<SourceFile>& files, const model::Manifest& stored);
 
-// The JSON Schema (draft 2020-12) of all kinds of documents, for editors; pretty printed.
-std::string json_schema();
-
 // The document as compact JSON in the form of manifests; parse_manifests gives the same one back.
 std::string to_json(const model::Document& document);
 

@@ -1,3 +1,5 @@
+#include "codec/schema.h"
+
 #include <nlohmann/json.hpp>
 #include <string>
 #include <utility>

@@ -7,6 +7,7 @@
 #include <sstream>
 
 #include "codec/manifest.h"
+#include "codec/schema.h"
 #include "codec/yaml_reader.h"
 
 namespace berth::codec {

@@ -2,7 +2,7 @@
 #include <ostream>
 
 #include "cli/verbs/verb.h"
-#include "codec/manifest.h"
+#include "codec/schema.h"
 
 namespace berth::cli {
 namespace {

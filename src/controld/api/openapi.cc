@@ -1,23 +1,30 @@
+#include "controld/api/openapi.h"
+
 #include <fmt/format.h>
 #include <google/protobuf/descriptor.h>
 
 #include <map>
 #include <set>
+#include <vector>
 
-#include "codec/text.h"
+#include "codec/json_parts.h"
 #include "controld/api/methods.h"
 
-// The OpenAPI document: paths from the table of methods, schemas from the descriptors.
 namespace berth::controld::api {
 namespace {
 
 using google::protobuf::Descriptor;
 using google::protobuf::FieldDescriptor;
 
-std::string in_quotes(std::string_view text) {
-  std::string out;
-  codec::append_json_string(out, text);
-  return out;
+namespace json = codec::json;
+
+std::string simple(std::string_view type, std::string_view format = "") {
+  return json::object(
+      {{"type", json::text(type)}, {"format", format.empty() ? "" : json::text(format)}});
+}
+
+std::string reference(std::string_view name) {
+  return json::object({{"$ref", json::text(fmt::format("#/components/schemas/{}", name))}});
 }
 
 bool is_struct(const Descriptor& message) {
@@ -25,45 +32,53 @@ bool is_struct(const Descriptor& message) {
 }
 
 std::string reference_to(const Descriptor& message) {
-  if (is_struct(message)) return R"({"type":"object"})";
-  return fmt::format(R"({{"$ref":"#/components/schemas/{}"}})", message.name());
+  return is_struct(message) ? simple("object") : reference(message.name());
 }
 
 std::string enum_schema(const FieldDescriptor& field) {
-  std::string values;
+  std::vector<std::string> names;
   for (int i = 0; i < field.enum_type()->value_count(); ++i) {
-    values += (i == 0 ? "" : ",") + in_quotes(field.enum_type()->value(i)->name());
+    names.push_back(field.enum_type()->value(i)->name());
   }
-  return fmt::format(R"({{"type":"string","enum":[{}]}})", values);
+  return json::object({{"type", json::text("string")}, {"enum", json::texts(names)}});
 }
 
 // As the JSON mapping of protobuf has it: 64-bit numbers are strings.
 std::string single_schema(const FieldDescriptor& field) {
   switch (field.type()) {
-    case FieldDescriptor::TYPE_BOOL: return R"({"type":"boolean"})";
-    case FieldDescriptor::TYPE_STRING: return R"({"type":"string"})";
-    case FieldDescriptor::TYPE_BYTES: return R"({"type":"string","format":"byte"})";
-    case FieldDescriptor::TYPE_INT64: return R"({"type":"string","format":"int64"})";
-    case FieldDescriptor::TYPE_UINT64: return R"({"type":"string","format":"uint64"})";
+    case FieldDescriptor::TYPE_BOOL: return simple("boolean");
+    case FieldDescriptor::TYPE_STRING: return simple("string");
+    case FieldDescriptor::TYPE_BYTES: return simple("string", "byte");
+    case FieldDescriptor::TYPE_INT64: return simple("string", "int64");
+    case FieldDescriptor::TYPE_UINT64: return simple("string", "uint64");
     case FieldDescriptor::TYPE_ENUM: return enum_schema(field);
     case FieldDescriptor::TYPE_MESSAGE: return reference_to(*field.message_type());
-    default: return R"({"type":"integer"})";
+    default: return simple("integer");
   }
 }
 
 std::string schema_of(const FieldDescriptor& field) {
   const std::string single = single_schema(field);
-  return field.is_repeated() ? fmt::format(R"({{"type":"array","items":{}}})", single) : single;
+  if (!field.is_repeated()) return single;
+  return json::object({{"type", json::text("array")}, {"items", single}});
+}
+
+std::string object_schema(const std::vector<json::Member>& properties) {
+  return json::object({{"type", json::text("object")}, {"properties", json::object(properties)}});
 }
 
 std::string schema_of(const Descriptor& message) {
-  std::string properties;
+  std::vector<json::Member> properties;
   for (int i = 0; i < message.field_count(); ++i) {
-    const FieldDescriptor& field = *message.field(i);
-    properties +=
-        fmt::format("{}{}:{}", i == 0 ? "" : ",", in_quotes(field.json_name()), schema_of(field));
+    properties.emplace_back(message.field(i)->json_name(), schema_of(*message.field(i)));
   }
-  return fmt::format(R"({{"type":"object","properties":{{{}}}}})", properties);
+  return object_schema(properties);
+}
+
+// The same form for all calls.
+std::string error_schema() {
+  return object_schema(
+      {{"error", object_schema({{"code", simple("string")}, {"message", simple("string")}})}});
 }
 
 void collect(const Descriptor& message, std::map<std::string, const Descriptor*>& found) {
@@ -89,75 +104,82 @@ std::set<std::string> path_fields(const std::string& path) {
   return fields;
 }
 
+std::string parameter(const std::string& name, std::string_view where, const std::string& schema) {
+  return json::object({{"name", json::text(name)},
+                       {"in", json::text(where)},
+                       {"required", where == "path" ? "true" : "false"},
+                       {"schema", schema}});
+}
+
 std::string parameters_of(const Method& method, const Route& route) {
   const std::set<std::string> in_path = path_fields(path_of(route));
+  std::vector<std::string> parameters;
+  for (const std::string& name : in_path) {
+    parameters.push_back(parameter(name, "path", simple("string")));
+  }
   const Descriptor& request = *method.descriptor->input_type();
-  std::string parameters;
-  const auto add = [&](const std::string& name, const char* where, const std::string& schema) {
-    parameters += fmt::format(R"({}{{"name":{},"in":"{}","required":{},"schema":{}}})",
-                              parameters.empty() ? "" : ",", in_quotes(name), where,
-                              where == std::string_view("path"), schema);
-  };
-  for (const std::string& name : in_path) add(name, "path", R"({"type":"string"})");
-  if (route.verb != "GET") return parameters;
-  for (int i = 0; i < request.field_count(); ++i) {
+  for (int i = 0; route.verb == "GET" && i < request.field_count(); ++i) {
     const FieldDescriptor& field = *request.field(i);
     if (in_path.contains(field.json_name()) || field.name() == route.fixed.first) continue;
-    if (!field.is_repeated() && field.message_type() == nullptr) {
-      add(field.json_name(), "query", single_schema(field));
-    }
+    if (field.is_repeated() || field.message_type() != nullptr) continue;
+    parameters.push_back(parameter(field.json_name(), "query", single_schema(field)));
   }
-  return parameters;
+  return json::list(parameters);
+}
+
+std::string content(std::string_view type, const std::string& schema) {
+  return json::object({{type, json::object({{"schema", schema}})}});
+}
+
+std::string response(std::string_view what, std::string_view type, const std::string& schema) {
+  return json::object({{"description", json::text(what)}, {"content", content(type, schema)}});
+}
+
+std::string body_of(const Method& method, const Route& route) {
+  if (route.verb != "POST") return "";
+  const std::string schema = reference_to(*method.descriptor->input_type());
+  return json::object({{"content", content("application/json", schema)}});
 }
 
 std::string operation(const Method& method, const Route& route, std::size_t number) {
   const bool streams = method.descriptor->server_streaming();
-  const std::string body =
-      route.verb != "POST"
-          ? ""
-          : fmt::format(R"("requestBody":{{"content":{{"application/json":{{"schema":{}}}}}}},)",
-                        reference_to(*method.descriptor->input_type()));
   const std::string suffix = number == 0 ? "" : std::to_string(number + 1);
-  return fmt::format(
-      R"({}:{{"operationId":"{}{}","parameters":[{}],{}"responses":{{"200":{{"description":"done",)"
-      R"("content":{{"{}":{{"schema":{}}}}}}},"default":{{"description":"an error",)"
-      R"("content":{{"application/json":{{"schema":{{"$ref":"#/components/schemas/Error"}}}}}}}}}}}})",
-      in_quotes(route.verb == "POST"     ? "post"
-                : route.verb == "DELETE" ? "delete"
-                                         : "get"),
-      method.name, suffix, parameters_of(method, route), body,
-      streams ? "text/event-stream" : "application/json",
-      reference_to(*method.descriptor->output_type()));
+  const std::string done = response("done", streams ? "text/event-stream" : "application/json",
+                                    reference_to(*method.descriptor->output_type()));
+  const std::string failed = response("an error", "application/json", reference("Error"));
+  return json::object({{"operationId", json::text(std::string(method.name) + suffix)},
+                       {"parameters", parameters_of(method, route)},
+                       {"requestBody", body_of(method, route)},
+                       {"responses", json::object({{"200", done}, {"default", failed}})}});
+}
+
+std::string_view verb_of(const Route& route) {
+  if (route.verb == "POST") return "post";
+  return route.verb == "DELETE" ? "delete" : "get";
 }
 
 }  // namespace
 
 std::string openapi(std::string_view version) {
-  std::map<std::string, std::string> paths;
+  std::map<std::string, std::vector<json::Member>> operations;  // by path
   std::map<std::string, const Descriptor*> messages;
   for (const Method& method : methods()) {
     collect(*method.descriptor->input_type(), messages);
     collect(*method.descriptor->output_type(), messages);
     for (std::size_t i = 0; i < method.routes.size(); ++i) {
-      std::string& operations = paths[path_of(method.routes[i])];
-      operations += (operations.empty() ? "" : ",") + operation(method, method.routes[i], i);
+      const Route& route = method.routes[i];
+      operations[path_of(route)].emplace_back(verb_of(route), operation(method, route, i));
     }
   }
-  std::string out =
-      fmt::format(R"({{"openapi":"3.0.3","info":{{"title":"Berth","version":{}}},"paths":{{)",
-                  in_quotes(version));
-  const char* separator = "";
-  for (const auto& [path, operations] : paths) {
-    out += fmt::format("{}{}:{{{}}}", separator, in_quotes(path), operations);
-    separator = ",";
-  }
-  out +=
-      R"(},"components":{"schemas":{"Error":{"type":"object","properties":{"error":{"type":"object",)"
-      R"("properties":{"code":{"type":"string"},"message":{"type":"string"}}}}})";
-  for (const auto& [name, message] : messages) {
-    out += fmt::format(",{}:{}", in_quotes(name), schema_of(*message));
-  }
-  return out + "}}}";
+  std::vector<json::Member> paths;
+  for (const auto& [path, of_path] : operations) paths.emplace_back(path, json::object(of_path));
+  std::vector<json::Member> schemas{{"Error", error_schema()}};
+  for (const auto& [name, message] : messages) schemas.emplace_back(name, schema_of(*message));
+  return json::object(
+      {{"openapi", json::text("3.0.3")},
+       {"info", json::object({{"title", json::text("Berth")}, {"version", json::text(version)}})},
+       {"paths", json::object(paths)},
+       {"components", json::object({{"schemas", json::object(schemas)}})}});
 }
 
 }  // namespace berth::controld::api

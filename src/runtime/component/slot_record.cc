@@ -4,10 +4,10 @@
 
 #include <cstdint>
 
+#include "codec/json_parts.h"
 #include "codec/json_reader.h"
 #include "codec/record.h"
 #include "codec/scalar.h"
-#include "runtime/container/json.h"
 
 namespace berth::runtime {
 namespace {
@@ -20,34 +20,34 @@ constexpr std::size_t kSpecBytesMax = 256 << 10;
 Error damaged(std::string message) { return {Code::Damaged, std::move(message)}; }
 
 std::string encode(const std::optional<model::InstanceSpec>& spec) {
-  const std::string text = spec ? json::text(codec::encode_record(*spec)) : "";
+  const std::string text = spec ? codec::json::text(codec::encode_record(*spec)) : "";
   return text.size() > kSpecBytesMax ? "" : text;
 }
 
 std::string encode(const model::RunId& run) {
-  return json::object({{"epoch", std::to_string(run.generation.epoch)},
-                       {"number", std::to_string(run.generation.number)},
-                       {"attempt", std::to_string(run.attempt)}});
+  return codec::json::object({{"epoch", std::to_string(run.generation.epoch)},
+                              {"number", std::to_string(run.generation.number)},
+                              {"attempt", std::to_string(run.attempt)}});
 }
 
 std::string encode(const std::optional<Component>& component) {
   if (!component) return "";
   const model::FoundRun& found = component->found;
-  return json::object({{"item", json::text(found.key.item.value())},
-                       {"subject", json::text(found.key.subject.value())},
-                       {"index", std::to_string(found.key.index)},
-                       {"version", json::text(found.version)},
-                       {"identity", json::text(component->identity)},
-                       {"revert", json::texts(component->revert)},
-                       {"run", encode(found.run)},
-                       {"ended", component->ended ? "true" : "false"},
-                       {"spec", encode(found.spec)}});
+  return codec::json::object({{"item", codec::json::text(found.key.item.value())},
+                              {"subject", codec::json::text(found.key.subject.value())},
+                              {"index", std::to_string(found.key.index)},
+                              {"version", codec::json::text(found.version)},
+                              {"identity", codec::json::text(component->identity)},
+                              {"revert", codec::json::texts(component->revert)},
+                              {"run", encode(found.run)},
+                              {"ended", component->ended ? "true" : "false"},
+                              {"spec", encode(found.spec)}});
 }
 
 // A number that may be left out.
 template <class Number>
 Result<Number> number_at(const Tree& tree, std::string_view name) {
-  const Tree* member = json::member(tree, name);
+  const Tree* member = codec::json::member(tree, name);
   if (member == nullptr) return Number{};
   const auto number = codec::parse_integer<Number>(member->text);
   if (!number) return damaged(fmt::format("{}: {}", name, number.error().message));
@@ -55,13 +55,13 @@ Result<Number> number_at(const Tree& tree, std::string_view name) {
 }
 
 Result<std::string> required_text(const Tree& tree, std::string_view name) {
-  std::string text = json::text_at(tree, {name});
+  std::string text = codec::json::text_at(tree, {name});
   if (text.empty()) return damaged(fmt::format("{} is missing", name));
   return text;
 }
 
 Result<model::RunId> decode_run(const Tree& tree) {
-  const Tree* member = json::member(tree, "run");
+  const Tree* member = codec::json::member(tree, "run");
   if (member == nullptr) return model::RunId{};
   model::RunId run;
   run.generation.epoch = TRY(number_at<std::uint64_t>(*member, "epoch"));
@@ -74,26 +74,27 @@ Result<Component> decode_component(const Tree& tree) {
   Component component;
   model::FoundRun& found = component.found;
   found.key.item = model::ItemId(TRY(required_text(tree, "item")));
-  const std::string subject = json::text_at(tree, {"subject"});
+  const std::string subject = codec::json::text_at(tree, {"subject"});
   found.key.subject = model::SubjectId(subject.empty() ? "default" : subject);
   found.key.index = TRY(number_at<std::uint32_t>(tree, "index"));
   found.version = TRY(required_text(tree, "version"));
   found.type = model::ItemType::Component;
   found.run = TRY(decode_run(tree));
-  if (auto spec = codec::decode_record<model::InstanceSpec>(json::text_at(tree, {"spec"}))) {
+  if (auto spec = codec::decode_record<model::InstanceSpec>(codec::json::text_at(tree, {"spec"}))) {
     found.spec = *std::move(spec);
   }
-  component.identity = json::text_at(tree, {"identity"});
-  component.ended = json::text_at(tree, {"ended"}) == "true";
-  if (const Tree* revert = json::member(tree, "revert")) {
+  component.identity = codec::json::text_at(tree, {"identity"});
+  component.ended = codec::json::text_at(tree, {"ended"}) == "true";
+  if (const Tree* revert = codec::json::member(tree, "revert")) {
     for (const Tree& argument : revert->children) component.revert.push_back(argument.text);
   }
   return component;
 }
 
 Result<std::optional<Component>> decode_slot(const Tree& tree, Slot slot) {
-  const Tree* slots = json::member(tree, "slots");
-  const Tree* held = slots != nullptr ? json::member(*slots, model::to_string(slot)) : nullptr;
+  const Tree* slots = codec::json::member(tree, "slots");
+  const Tree* held =
+      slots != nullptr ? codec::json::member(*slots, model::to_string(slot)) : nullptr;
   if (held == nullptr) return std::optional<Component>();
   auto component = decode_component(*held);
   if (component) return std::optional(*std::move(component));
@@ -102,7 +103,7 @@ Result<std::optional<Component>> decode_slot(const Tree& tree, Slot slot) {
 
 template <class Enum>
 Result<Enum> word_at(const Tree& tree, std::string_view name, Enum otherwise) {
-  const Tree* member = json::member(tree, name);
+  const Tree* member = codec::json::member(tree, name);
   if (member == nullptr) return otherwise;
   const auto value = model::from_string<Enum>(member->text);
   if (!value)
@@ -115,10 +116,11 @@ Result<Enum> word_at(const Tree& tree, std::string_view name, Enum otherwise) {
 
 std::string encode(const SlotState& state) {
   const std::string confirmed =
-      state.confirmed ? json::text(model::to_string(*state.confirmed)) : "";
-  return json::object({{"phase", json::text(model::to_string(state.phase))},
-                       {"confirmed", confirmed},
-                       {"slots", json::object({{"a", encode(state.a)}, {"b", encode(state.b)}})}}) +
+      state.confirmed ? codec::json::text(model::to_string(*state.confirmed)) : "";
+  return codec::json::object(
+             {{"phase", codec::json::text(model::to_string(state.phase))},
+              {"confirmed", confirmed},
+              {"slots", codec::json::object({{"a", encode(state.a)}, {"b", encode(state.b)}})}}) +
          "\n";
 }
 
@@ -127,7 +129,7 @@ Result<SlotState> decode_slot_state(std::string_view bytes) {
   if (tree.kind != Tree::Kind::Map) return damaged("it is no JSON object");
   SlotState state;
   state.phase = TRY(word_at(tree, "phase", Phase::Settled));
-  if (json::member(tree, "confirmed") != nullptr) {
+  if (codec::json::member(tree, "confirmed") != nullptr) {
     state.confirmed = TRY(word_at(tree, "confirmed", Slot::A));
   }
   state.a = TRY(decode_slot(tree, Slot::A));

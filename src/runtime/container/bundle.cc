@@ -6,15 +6,15 @@
 #include <algorithm>
 #include <string_view>
 
-#include "runtime/container/json.h"
+#include "codec/json_parts.h"
 
 namespace berth::runtime {
 namespace {
 
-using json::list;
-using json::object;
-using json::text;
-using json::texts;
+using codec::json::list;
+using codec::json::object;
+using codec::json::text;
+using codec::json::texts;
 
 constexpr std::int64_t kCpuPeriodUs = 100'000;
 constexpr std::int64_t kCpuQuotaUsMin = 1'000;  // the kernel takes no less

@@ -10,11 +10,11 @@
 #include <set>
 #include <utility>
 
+#include "codec/json_parts.h"
 #include "codec/json_reader.h"
 #include "runtime/clock.h"
 #include "runtime/container/bundle.h"
 #include "runtime/container/cgroup.h"
-#include "runtime/container/json.h"
 #include "runtime/files/instance_directories.h"
 #include "runtime/files/leftovers.h"
 #include "runtime/files/memory_directory.h"
@@ -350,7 +350,7 @@ std::string ContainerRuntime::state_of(const model::InstanceKey& key) {
       {launch->oci_runtime, "--root", launch->oci_root, "state", launch->container}, kOrderTime);
   if (!outcome || outcome->code != 0) return "";
   const auto tree = codec::read_json(outcome->output);
-  return tree ? json::text_at(*tree, {"status"}) : "";
+  return tree ? codec::json::text_at(*tree, {"status"}) : "";
 }
 
 Result<void> ContainerRuntime::order(const model::InstanceKey& key, const std::string& verb) {

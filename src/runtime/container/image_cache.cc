@@ -9,8 +9,8 @@
 #include <string_view>
 #include <utility>
 
+#include "codec/json_parts.h"
 #include "codec/json_reader.h"
-#include "runtime/container/json.h"
 #include "runtime/files/directory_tree.h"
 #include "runtime/files/path_beneath.h"
 #include "runtime/files/run_directory.h"
@@ -47,23 +47,23 @@ std::filesystem::path blob(const std::filesystem::path& layout, const std::strin
 
 bool is_for_this_machine(const codec::Tree& manifest) {
   const model::Platform machine = platform_of_machine();
-  return json::text_at(manifest, {"platform", "os"}) == machine.os &&
-         json::text_at(manifest, {"platform", "architecture"}) == machine.arch;
+  return codec::json::text_at(manifest, {"platform", "os"}) == machine.os &&
+         codec::json::text_at(manifest, {"platform", "architecture"}) == machine.arch;
 }
 
 bool is_index(const codec::Tree& manifest) {
-  const std::string type = json::text_at(manifest, {"mediaType"});
+  const std::string type = codec::json::text_at(manifest, {"mediaType"});
   return type.find("index") != std::string::npos || type.find("list") != std::string::npos;
 }
 
 // The one that the reference means; nullptr: there is none.
 const codec::Tree* choose(const codec::Tree& index, const ImageReference& reference) {
-  const codec::Tree* manifests = json::member(index, "manifests");
+  const codec::Tree* manifests = codec::json::member(index, "manifests");
   if (manifests == nullptr) return nullptr;
   for (const codec::Tree& manifest : manifests->children) {
     const bool is_tagged =
-        json::text_at(manifest, {"annotations", kTagAnnotation}) == reference.tag;
-    const bool is_pinned = json::text_at(manifest, {"digest"}) == reference.digest;
+        codec::json::text_at(manifest, {"annotations", kTagAnnotation}) == reference.tag;
+    const bool is_pinned = codec::json::text_at(manifest, {"digest"}) == reference.digest;
     if (reference.digest.empty() ? is_tagged : is_pinned) return &manifest;
   }
   const bool takes_any = reference.tag.empty() && reference.digest.empty();
@@ -85,13 +85,13 @@ Started<UnpackedImage> load(const std::filesystem::path& place) {
   const Started<codec::Tree> config = read_tree(place / "config.json");
   if (!config) return tl::unexpected(config.error());
   UnpackedImage image{.rootfs = place / "rootfs"};
-  const codec::Tree* process = json::member(*config, "process");
+  const codec::Tree* process = codec::json::member(*config, "process");
   if (process == nullptr) return problem("ImageInvalid", "the image does not say what to run");
-  if (const codec::Tree* args = json::member(*process, "args")) {
+  if (const codec::Tree* args = codec::json::member(*process, "args")) {
     for (const codec::Tree& arg : args->children) image.args.push_back(arg.text);
   }
-  if (const codec::Tree* env = json::member(*process, "env")) image.env = to_variables(*env);
-  image.directory = json::text_at(*process, {"cwd"});
+  if (const codec::Tree* env = codec::json::member(*process, "env")) image.env = to_variables(*env);
+  image.directory = codec::json::text_at(*process, {"cwd"});
   return image;
 }
 
@@ -306,20 +306,21 @@ Started<ImageCache::Manifest> ImageCache::find_manifest(const std::filesystem::p
   // An image for several platforms is an index of its own.
   Started<codec::Tree> inner = codec::Tree{};
   if (is_index(*chosen)) {
-    const std::string digest = json::text_at(*chosen, {"digest"});
+    const std::string digest = codec::json::text_at(*chosen, {"digest"});
     if (!is_digest(digest)) return problem("ImageInvalid", "a digest that is none");
     inner = read_tree(blob(layout, digest));
     if (!inner) return tl::unexpected(inner.error());
     chosen = nullptr;
-    if (const codec::Tree* manifests = json::member(*inner, "manifests")) {
+    if (const codec::Tree* manifests = codec::json::member(*inner, "manifests")) {
       const auto at =
           std::find_if(manifests->children.begin(), manifests->children.end(), is_for_this_machine);
       if (at != manifests->children.end()) chosen = &*at;
     }
     if (chosen == nullptr) return problem("ImageNotFound", "there is none for this machine");
   }
-  Manifest manifest{layout, json::text_at(*chosen, {"digest"}), json::text_at(*chosen, {"size"}),
-                    json::text_at(*chosen, {"mediaType"})};
+  Manifest manifest{layout, codec::json::text_at(*chosen, {"digest"}),
+                    codec::json::text_at(*chosen, {"size"}),
+                    codec::json::text_at(*chosen, {"mediaType"})};
   if (!is_digest(manifest.digest)) return problem("ImageInvalid", "a digest that is none");
   return manifest;
 }
@@ -353,14 +354,15 @@ Started<void> ImageCache::unpack_into(const Manifest& manifest,
   std::filesystem::create_directory(layout, error);
   std::filesystem::create_directory_symlink(std::filesystem::absolute(manifest.layout) / "blobs",
                                             layout / "blobs", error);
-  const std::string index = json::object(
+  const std::string index = codec::json::object(
       {{"schemaVersion", "2"},
        {"manifests",
-        json::list({json::object(
-            {{"mediaType", json::text(manifest.media_type)},
-             {"digest", json::text(manifest.digest)},
+        codec::json::list({codec::json::object(
+            {{"mediaType", codec::json::text(manifest.media_type)},
+             {"digest", codec::json::text(manifest.digest)},
              {"size", manifest.size},
-             {"annotations", json::object({{kTagAnnotation, json::text(kOwnTag)}})}})})}});
+             {"annotations",
+              codec::json::object({{kTagAnnotation, codec::json::text(kOwnTag)}})}})})}});
   const bool written =
       shim::write_file(AT_FDCWD, (layout / "index.json").c_str(), index, shim::Durable::No) &&
       shim::write_file(AT_FDCWD, (layout / "oci-layout").c_str(),

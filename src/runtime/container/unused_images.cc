@@ -9,9 +9,9 @@
 #include <string_view>
 #include <tuple>
 
+#include "codec/json_parts.h"
 #include "codec/json_reader.h"
 #include "runtime/container/image_cache.h"
-#include "runtime/container/json.h"
 #include "runtime/files/run_directory.h"
 #include "runtime/shim/files.h"
 
@@ -49,7 +49,7 @@ std::set<std::string> used_by_runs(const fs::path& state_dir) {
     const auto text = run.read("config.json", kConfigBytesMax);
     const auto config = text ? codec::read_json(*text) : Result<codec::Tree>(not_found("none"));
     if (!config) continue;
-    const fs::path rootfs = json::text_at(*config, {"root", "path"});
+    const fs::path rootfs = codec::json::text_at(*config, {"root", "path"});
     if (auto digest = digest_at(rootfs.parent_path())) digests.insert(*std::move(digest));
   }
   return digests;

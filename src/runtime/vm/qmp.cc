@@ -11,8 +11,8 @@
 #include <cerrno>
 #include <cstring>
 
+#include "codec/json_parts.h"
 #include "codec/json_reader.h"
-#include "runtime/container/json.h"
 #include "runtime/shim/launch.h"
 
 namespace berth::runtime {
@@ -48,13 +48,13 @@ Result<Qmp> Qmp::open(const std::filesystem::path& run_directory, Duration patie
 
 // Between an order and its answer it may tell what happens.
 Result<codec::Tree> Qmp::order(std::string_view command) {
-  const std::string line = fmt::format("{{\"execute\": {}}}\n", json::text(command));
+  const std::string line = fmt::format("{{\"execute\": {}}}\n", codec::json::text(command));
   if (::send(socket_.get(), line.data(), line.size(), MSG_NOSIGNAL) < 0) return gone();
   for (;;) {
     const codec::Tree answer = TRY(next());
-    if (const codec::Tree* returned = json::member(answer, "return")) return *returned;
-    if (json::member(answer, "error") == nullptr) continue;
-    return Error{Code::Unavailable, json::text_at(answer, {"error", "desc"})};
+    if (const codec::Tree* returned = codec::json::member(answer, "return")) return *returned;
+    if (codec::json::member(answer, "error") == nullptr) continue;
+    return Error{Code::Unavailable, codec::json::text_at(answer, {"error", "desc"})};
   }
 }
 

@@ -1,3 +1,5 @@
+#include "model/manifest.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -7,7 +9,6 @@
 #include <tuple>
 
 #include "base/suggest.h"
-#include "model/manifest.h"
 
 namespace berth::model {
 namespace {

@@ -1,12 +1,12 @@
-#include "runtime/container/json.h"
+#include "codec/json_parts.h"
 
 #include "codec/text.h"
 
-namespace berth::runtime::json {
+namespace berth::codec::json {
 
 std::string text(std::string_view value) {
   std::string out;
-  codec::append_json_string(out, value);
+  append_json_string(out, value);
   return out;
 }
 
@@ -25,25 +25,25 @@ std::string texts(const std::vector<std::string>& values) {
   return list(quoted);
 }
 
-std::string object(std::initializer_list<std::pair<std::string_view, std::string>> members) {
+std::string object(const std::vector<Member>& members) {
   std::string out = "{";
   for (const auto& [name, value] : members) {
-    if (value.empty()) continue;  // left out
+    if (value.empty()) continue;
     if (out.size() > 1) out += ',';
     out += text(name) + ":" + value;
   }
   return out + "}";
 }
 
-const codec::Tree* member(const codec::Tree& tree, std::string_view name) {
+const Tree* member(const Tree& tree, std::string_view name) {
   for (std::size_t i = 0; i < tree.keys.size(); ++i) {
     if (tree.keys[i].text == name) return &tree.children[i];
   }
   return nullptr;
 }
 
-std::string text_at(const codec::Tree& tree, std::initializer_list<std::string_view> path) {
-  const codec::Tree* at = &tree;
+std::string text_at(const Tree& tree, std::initializer_list<std::string_view> path) {
+  const Tree* at = &tree;
   for (const std::string_view name : path) {
     at = member(*at, name);
     if (at == nullptr) return "";
@@ -51,4 +51,4 @@ std::string text_at(const codec::Tree& tree, std::initializer_list<std::string_v
   return at->text;
 }
 
-}  // namespace berth::runtime::json
+}  // namespace berth::codec::json
