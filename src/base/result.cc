@@ -11,6 +11,7 @@ std::string_view to_string(Code code) {
     case Code::Conflict: return "conflict";
     case Code::Unavailable: return "unavailable";
     case Code::Exhausted: return "exhausted";
+    case Code::NotDurable: return "not durable";
     case Code::Damaged: return "damaged";
     case Code::Internal: return "internal";
   }

@@ -16,6 +16,7 @@ enum class Code {
   Conflict,     // the world has moved on since the caller looked
   Unavailable,  // may work later, unchanged
   Exhausted,    // a limit or a full disk
+  NotDurable,   // taken, and carried out once it can be written: neither refused nor done
   Damaged,      // stored bytes are not what we wrote
   Internal,
 };

@@ -1,7 +1,6 @@
 #pragma once
 
 #include "base/result.h"
-#include "codec/not_durable.h"
 
 namespace berth::cli {
 
@@ -20,12 +19,11 @@ enum class ExitCode {
 
 // The only place that knows which failure ends the program how.
 inline ExitCode exit_code_of(const Error& error) {
-  // It may become so, or not: as when the time is up.
-  if (error.message.starts_with(codec::kNotDurableYet)) return ExitCode::Timeout;
   switch (error.code) {
     case Code::InvalidInput: return ExitCode::InvalidInput;
     case Code::NotFound: return ExitCode::NotFound;
     case Code::Unavailable: return ExitCode::Unreachable;
+    case Code::NotDurable: return ExitCode::Timeout;  // it may become so, or not
     default: return ExitCode::OtherError;
   }
 }

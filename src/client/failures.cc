@@ -11,8 +11,8 @@
 namespace berth::client {
 namespace {
 
-constexpr std::array kCodes{Code::InvalidInput, Code::NotFound, Code::Conflict, Code::Unavailable,
-                            Code::Exhausted,    Code::Damaged,  Code::Internal};
+constexpr std::array kCodes{Code::InvalidInput, Code::NotFound,   Code::Conflict, Code::Unavailable,
+                            Code::Exhausted,    Code::NotDurable, Code::Damaged,  Code::Internal};
 
 // "InvalidInput", "invalid_input" and "invalid input" are one code.
 std::string letters_of(std::string_view text) {

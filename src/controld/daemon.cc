@@ -14,8 +14,8 @@
 
 #include "berth/v1/agent.grpc.pb.h"
 #include "berth/v1/api.grpc.pb.h"
+#include "codec/json_parts.h"
 #include "codec/stored_record.h"
-#include "codec/text.h"
 #include "codec/wire.h"
 #include "controld/agents/agents.h"
 #include "controld/agents/stream_relay.h"
@@ -57,12 +57,6 @@ Result<void> make_directory(const std::filesystem::path& path) {
   if (!error && std::filesystem::is_directory(path, error)) return {};
   return Error{Code::Unavailable,
                fmt::format("cannot make {}: {}", path.string(), error.message())};
-}
-
-std::string json_text(std::string_view text) {
-  std::string json;
-  codec::append_json_string(json, text);
-  return json;
 }
 
 std::uint64_t drawn_life() {
@@ -145,10 +139,12 @@ class Daemon::Impl {
     gate_->open();
     http_->start();
     renewal_.emplace(config_.certificates.look_every, [this] { renew(); });
-    const auto told = trust::write_secret(
-        config_.state_directory / "endpoints.json",
-        fmt::format("{{\"socket\": {}, \"grpc\": {}, \"https\": {}}}\n", json_text(config_.socket),
-                    json_text(to_string(grpc)), json_text(to_string(https))));
+    const auto told =
+        trust::write_secret(config_.state_directory / "endpoints.json",
+                            codec::json::object({{"socket", codec::json::text(config_.socket)},
+                                                 {"grpc", codec::json::text(to_string(grpc))},
+                                                 {"https", codec::json::text(to_string(https))}}) +
+                                "\n");
     if (!told) remark_of_start_ = std::make_shared<const std::string>(told.error().message);
     for (const std::string& remark : remarks()) shell::log(shell::LogLevel::Warning, remark);
     shell::log(

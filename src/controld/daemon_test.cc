@@ -65,7 +65,7 @@ TEST_F(DaemonTest, WorksWhenItIsOpen) {
   ASSERT_TRUE(daemon) << daemon.error().message;
   EXPECT_THAT(get("/readyz"), HasSubstr("ok"));
   const std::string endpoints = text_of(directory_ / "state" / "endpoints.json");
-  EXPECT_THAT(endpoints, HasSubstr("\"grpc\": \"127.0.0.1:"));
+  EXPECT_THAT(endpoints, HasSubstr("\"grpc\":\"127.0.0.1:"));
   EXPECT_EQ(endpoints.find(":0\""), std::string::npos) << "the real ports";
   struct stat status {};
   ASSERT_EQ(::stat((directory_ / "state" / "authority" / "key.pem").c_str(), &status), 0);
@@ -87,7 +87,7 @@ constexpr CertificateTimes kSoonRenewed{.validity = std::chrono::hours(12), .loo
 
 // What a new connection to this endpoint is shown.
 std::string certificate_at(const std::string& endpoints, const std::string& name) {
-  const std::size_t begin = endpoints.find("\"" + name + "\": \"") + name.size() + 5;
+  const std::size_t begin = endpoints.find("\"" + name + "\":\"") + name.size() + 4;
   const auto address = parse_host_port(endpoints.substr(begin, endpoints.find('"', begin) - begin));
   const auto client = trust::TlsClient::connect({address->host, std::to_string(address->port)},
                                                 std::chrono::steady_clock::now() + 60s);
@@ -121,7 +121,7 @@ TEST_F(DaemonTest, ANodeGetsANewCertificateAndIsKnownByIt) {
   const auto authority =
       trust::Authority::load(trust::load(directory_ / "state" / "authority")->own);
   const std::string endpoints = text_of(directory_ / "state" / "endpoints.json");
-  const std::size_t begin = endpoints.find("\"grpc\": \"") + 9;
+  const std::size_t begin = endpoints.find("\"grpc\":\"") + 8;
   link::AgentEndConfig agent{.server = endpoints.substr(begin, endpoints.find('"', begin) - begin),
                              .node = "n1",
                              .boot_id = "boot",

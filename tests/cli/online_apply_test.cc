@@ -72,7 +72,7 @@ TEST_F(Online, ApplySaysFiveWhenItIsTakenButNotDurable) {
       Canned{
           .status = 507,
           .pieces = {
-              R"({"error":{"code":"Exhausted","message":"not durable yet: the disk is full"}})"}});
+              R"({"error":{"code":"NotDurable","message":"not durable yet: the disk is full"}})"}});
   const Finished finished = berth({"apply", "-f", "-"}, kTwoInstances);
   EXPECT_EQ(finished.exit_code, 5);
   EXPECT_THAT(finished.err, HasSubstr("not durable yet: the disk is full"));

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "codec/message_json.h"
 
 namespace berth::controld::api {
 namespace {
@@ -15,14 +16,7 @@ constexpr std::size_t kEarlyInputBytesMax = 1u << 20;
 
 }  // namespace
 
-std::string json_of(const Message& message) {
-  google::protobuf::util::JsonPrintOptions options;
-  options.always_print_primitive_fields = true;
-  std::string json;
-  const auto status = google::protobuf::util::MessageToJsonString(message, &json, options);
-  CHECK(status.ok(), "a message of ours cannot be written as JSON");
-  return json;
-}
+std::string json_of(const Message& message) { return codec::message_json(message); }
 
 Answer::Answer(std::unique_ptr<Message> message) : message_(std::move(message)) {}
 Answer::Answer(std::string json, const Message& form) : json_(std::move(json)), form_(&form) {}

@@ -343,6 +343,7 @@ int http_status_of(Code code) {
     case Code::Conflict: return 409;
     case Code::Unavailable: return 503;
     case Code::Exhausted: return 507;
+    case Code::NotDurable: return 507;
     case Code::Damaged: return 500;
     case Code::Internal: return 500;
   }
@@ -356,6 +357,7 @@ std::string_view name_of(Code code) {
     case Code::Conflict: return "Conflict";
     case Code::Unavailable: return "Unavailable";
     case Code::Exhausted: return "Exhausted";
+    case Code::NotDurable: return "NotDurable";
     case Code::Damaged: return "Damaged";
     case Code::Internal: return "Internal";
   }

@@ -75,9 +75,6 @@ std::optional<std::string> percent_decoded(std::string_view text);
 // Sets a field from text, as paths and queries have it. `name` is the JSON name.
 Result<void> set_field(Message& message, std::string_view name, std::string_view text);
 
-// OpenAPI 3.
-std::string openapi(std::string_view version);
-
 // One table for all fronts.
 int http_status_of(Code code);
 std::string_view name_of(Code code);  // "InvalidInput"

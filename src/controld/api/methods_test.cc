@@ -8,6 +8,7 @@
 #include <set>
 
 #include "berth/v1/api.pb.h"
+#include "controld/api/openapi.h"
 
 namespace berth::controld::api {
 namespace {

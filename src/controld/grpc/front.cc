@@ -24,6 +24,8 @@ using api::Message;
     case Code::Conflict: return ::grpc::StatusCode::FAILED_PRECONDITION;
     case Code::Unavailable: return ::grpc::StatusCode::UNAVAILABLE;
     case Code::Exhausted: return ::grpc::StatusCode::RESOURCE_EXHAUSTED;
+    // As with time that is up: it may have been done.
+    case Code::NotDurable: return ::grpc::StatusCode::DEADLINE_EXCEEDED;
     case Code::Damaged: return ::grpc::StatusCode::DATA_LOSS;
     case Code::Internal: return ::grpc::StatusCode::INTERNAL;
   }

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 
+#include "controld/api/openapi.h"
 #include "controld/measurements.h"
 
 namespace berth::controld::http {

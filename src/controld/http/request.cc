@@ -8,7 +8,7 @@
 #include <algorithm>
 
 #include "berth/v1/api.pb.h"
-#include "codec/text.h"
+#include "codec/json_parts.h"
 
 namespace berth::controld::http {
 namespace {
@@ -61,11 +61,8 @@ Result<std::unique_ptr<api::Message>> message_of(const api::Match& match, std::s
 }
 
 std::string error_json(std::string_view code, std::string_view message) {
-  std::string json = R"({"error":{"code":)";
-  codec::append_json_string(json, code);
-  json += R"(,"message":)";
-  codec::append_json_string(json, message);
-  return json + "}}";
+  using namespace codec::json;
+  return object({{"error", object({{"code", text(code)}, {"message", text(message)}})}});
 }
 
 bool answers_with_events(const api::Method& method, const api::Message& request) {

@@ -71,12 +71,14 @@ placement::Moment moment_of(const control::Controller& controller,
                            .homes = snapshot.homes,
                            .bound = snapshot.bound,
                            .returning = {},
+                           .untold = {},
                            .failures = failures_in(controller, snapshot)};
   for (const placement::SnapshotNode& node : snapshot.nodes) {
     moment.nodes.push_back(placement::moment_of(node));
   }
   for (const auto& [key, present] : snapshot.present) {
     if (present.returning) moment.returning.insert(key);
+    if (present.untold) moment.untold.insert(key);
   }
   return moment;
 }
