@@ -36,7 +36,8 @@ void describe(V& v, T& leaving) {
 template <class V, Is<model::InstanceRecord> T>
 void describe(V& v, T& record) {
   auto& [key, type, version, priority, phase, place, home, image, leaving, own_runtime,
-         preinstalled, uid, gid, address, kept_for, data_on, paused, first_command] = record;
+         preinstalled, uid, gid, address, kept_for, data_on, paused, first_command, awaits_room] =
+      record;
   v.required("key", key);
   v.field("type", type);
   v.required("version", version);
@@ -55,6 +56,7 @@ void describe(V& v, T& record) {
   v.field("dataOn", data_on);
   v.field("paused", paused);
   v.field("firstCommand", first_command);
+  v.field("awaitsRoom", awaits_room);
 }
 
 template <class V, Is<model::NodeAnswer> T>
@@ -201,10 +203,11 @@ void describe(V& v, T& state) {
 
 template <class V, Is<model::StateRecord> T>
 void describe(V& v, T& record) {
-  auto& [state, node, is_behind] = record;
+  auto& [state, node, is_behind, since] = record;
   v.required("state", state);
   v.required("node", node);
   v.field("isBehind", is_behind);
+  v.field("since", since);
 }
 
 template <class V, Is<model::CommandNumber> T>

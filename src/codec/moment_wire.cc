@@ -130,6 +130,7 @@ v1::ClusterMoment to_wire(const placement::Moment& moment) {
     one.mutable_place()->set_runtime(place.runtime.value());
   }
   for (const model::InstanceKey& key : moment.returning) *message.add_returning() = to_wire(key);
+  for (const model::InstanceKey& key : moment.untold) *message.add_untold() = to_wire(key);
   write_failures(moment.failures, message);
   return message;
 }
@@ -147,6 +148,7 @@ placement::Moment from_wire(const v1::ClusterMoment& message) {
         model::Place{model::NodeId(one.place().node()), model::RuntimeId(one.place().runtime())});
   }
   for (const v1::InstanceKey& key : message.returning()) moment.returning.insert(key_from(key));
+  for (const v1::InstanceKey& key : message.untold()) moment.untold.insert(key_from(key));
   moment.failures = failures_from(message);
   return moment;
 }

@@ -70,6 +70,7 @@ struct InstanceRecord {
   std::set<NodeId> data_on;     // where it has been placed, and may have left data
   bool paused = false;          // it shall stand still wherever it runs
   CommandNumber first_command;  // no earlier one was about it, but about one of its name before it
+  bool awaits_room = false;     // placed, but its node was not told of it yet: nothing runs there
 
   friend bool operator==(const InstanceRecord&, const InstanceRecord&) = default;
 };
@@ -170,6 +171,7 @@ struct StateRecord {
   SavedState state;
   NodeId node;
   bool is_behind = false;  // that node has a newer one, which is too large to go along
+  CommandNumber since;     // no earlier command was carried out with it there
 
   friend bool operator==(const StateRecord&, const StateRecord&) = default;
 };

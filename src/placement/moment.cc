@@ -75,6 +75,10 @@ Snapshot snapshot_of(const model::Manifest& documents, const Moment& moment,
     const auto present = snapshot.present.find(key);
     if (present != snapshot.present.end()) present->second.returning = true;
   }
+  for (const model::InstanceKey& key : moment.untold) {
+    const auto present = snapshot.present.find(key);
+    if (present != snapshot.present.end()) present->second.untold = true;
+  }
   respect(snapshot, moment.failures);
   if (before) mark_outdated(snapshot, *before, documents);
   return snapshot;

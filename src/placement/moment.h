@@ -37,6 +37,7 @@ struct Moment {
   std::map<model::InstanceKey, Home> homes;
   std::map<model::InstanceKey, model::Place> bound;
   std::set<model::InstanceKey> returning;
+  std::set<model::InstanceKey> untold;
   KnownFailures failures;
 };
 

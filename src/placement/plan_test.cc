@@ -137,6 +137,27 @@ TEST(Plan, APinnedInstanceOfAnUnknownNodeIsRefusedAndLeftAlone) {
   EXPECT_EQ(place_of(make_plan(snapshot, {.mode = Mode::Replan}), key("a")), "n1/p");
 }
 
+TEST(Plan, APinnedInstanceThatOnlyWaitsToBeginIsPlacedLikeAnyOther) {
+  const model::Manifest manifest{an_item("a").pinned(), a_run("a"), a_node("n1")};
+  Snapshot snapshot = snapshot_of(manifest);
+  const model::Place gone{model::NodeId{"n0"}, model::RuntimeId{"p"}};
+  snapshot.present.emplace(key("a"), Present{.place = gone, .version = "1", .untold = true});
+  for (const Mode mode : {Mode::Run, Mode::RebalanceFull}) {
+    EXPECT_EQ(place_of(make_plan(snapshot, {.mode = mode}), key("a")), "n1/p");
+  }
+}
+
+TEST(Plan, WhatRunsKeepsItsRoomBeforeWhatWaitsToBegin) {
+  const model::Document n1 = a_node("n1").with_cpu(100).running("a", 0).running("b", 0);
+  const model::Manifest manifest{an_item("a").asking_cpu(80), a_run("a"),
+                                 an_item("b").asking_cpu(80), a_run("b"), n1};
+  Snapshot snapshot = snapshot_of(manifest);
+  snapshot.present.at(key("a")).untold = true;
+  const Plan plan = make_plan(snapshot, {});
+  EXPECT_EQ(place_of(plan, key("b")), "n1/p");
+  EXPECT_NE(refusal_of(plan, key("a")), nullptr);
+}
+
 TEST(Plan, ReasonsAreTheSameWithoutVerdicts) {
   const model::Manifest manifest{an_item("a").asking_cpu(2000), a_run("a"), a_node("n1")};
   const Plan brief = plan_of(manifest, {.verdicts = Verdicts::ReasonOnly});

@@ -143,6 +143,10 @@ const model::Item* item_for(const Snapshot& snapshot, const model::RunRequest& r
   return found->second;
 }
 
+bool is_left_alone(const Request& request) {
+  return request.present != nullptr && !request.present->untold && model::is_pinned(*request.item);
+}
+
 bool has_storage(const model::Item& item) {
   return item.type == model::ItemType::Service &&
          (item.quotas.storage.value_or(Bytes{}) > Bytes{} ||

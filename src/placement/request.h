@@ -32,6 +32,9 @@ const model::Item* item_for(const Snapshot& snapshot, const model::RunRequest& r
 // Whether it leaves something on the disk of its node.
 bool has_storage(const model::Item& item);
 
+// Whether it is pinned to where it runs: what cannot stay there by the rules is not touched.
+bool is_left_alone(const Request& request);
+
 // Whether `a` is scheduled before `b`.
 bool scheduled_before(const Request& a, const Request& b);
 

@@ -63,6 +63,7 @@ struct Present {
   bool finished =
       false;  // it has done what it was for: wherever else it went, it would do it again
   bool returning = false;  // it did not come up elsewhere, and starts here again: that comes first
+  bool untold = false;     // its node was never told of it: nothing runs there
 
   friend bool operator==(const Present&, const Present&) = default;
 };

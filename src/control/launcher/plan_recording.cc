@@ -119,6 +119,7 @@ class Recording {
     const model::InstanceRecord before = *record;
     record->phase = model::Phase::Placed;
     record->kept_for = {};
+    record->awaits_room = record->awaits_room && record->place == placement.place;
     record->data_on.insert(placement.place.node);
     record->place = placement.place;
     record->home.reset();
@@ -290,6 +291,7 @@ class Recording {
                                                copy_that_serves(context_, record) == nullptr);
     if (record.place) record.home = has_moved ? record.place->node : record.leaving->place.node;
     record.place.reset();
+    record.awaits_room = false;
     record.leaving.reset();
   }
 

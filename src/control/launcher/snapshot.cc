@@ -71,18 +71,18 @@ std::optional<placement::Present> present_of(const Context& context,
         .version = source.version,
         .measured = measured(context, source.place.node, record.key),
         .finished = false,
-        .returning = context.moves.is_returning_to(record.key, source.place.node)};
+        .returning = context.moves.is_returning_to(record.key, source.place.node),
+        .untold = false};
   }
-  if (start_was_refused(context, record) && !can_go_back(context, record)) {
-    return std::nullopt;
-  }
+  if (start_was_refused(context, record) && !can_go_back(context, record)) return std::nullopt;
   const auto* run = run_at_its_place(context, record);
   return placement::Present{
       .place = *record.place,
       .version = record.version,
       .measured = measured(context, record.place->node, record.key),
       .finished = run != nullptr && run->finished,
-      .returning = context.moves.is_returning_to(record.key, record.place->node)};
+      .returning = context.moves.is_returning_to(record.key, record.place->node),
+      .untold = record.awaits_room};
 }
 
 void add_avoided(const Context& context, placement::Snapshot& snapshot) {

@@ -8,6 +8,7 @@
 #include "control/context.h"
 #include "control/orders/start_gate.h"
 #include "control/orders/wanted.h"
+#include "control/rollout/handover.h"
 #include "control/rollout/states.h"
 #include "control/rollout/trials.h"
 
@@ -133,6 +134,7 @@ class Change {
     }
     given_.postponed = std::move(answer.postponed);
     tell_who_waits();
+    for (const model::InstanceKey& key : given_.postponed) note_waiting(key);
     given_.postponed.merge(left_alone_);
     for (const model::InstanceKey& key : answer.hurried) hurry(key);
   }
@@ -142,6 +144,26 @@ class Change {
     std::ranges::set_symmetric_difference(
         postponed_before_, given_.postponed,
         std::inserter(context_.changes.instances, context_.changes.instances.end()));
+  }
+
+  // Nothing of it is there that had to be left alone if the rules no longer let it stay. What they
+  // have turned down already did run there.
+  void note_waiting(const model::InstanceKey& key) {
+    const auto* record = context_.state.find<model::InstanceRecord>(key);
+    const bool is_new = !record->awaits_room && record->place && record->place->node == id_ &&
+                        !may_run_on(context_, id_, key);
+    if (!is_new || context_.statuses.refusals().contains(key)) return;
+    model::InstanceRecord waiting = *record;
+    waiting.awaits_room = true;
+    context_.put(waiting);
+  }
+
+  void note_told(const model::InstanceKey& key) {
+    const auto* record = context_.state.find<model::InstanceRecord>(key);
+    if (record == nullptr || !record->awaits_room || record->place->node != id_) return;
+    model::InstanceRecord told = *record;
+    told.awaits_room = false;
+    context_.put(told);
   }
 
   void hurry(const model::InstanceKey& key) {
@@ -162,6 +184,7 @@ class Change {
       told->second = GivenOrder{wanted, {}, begins_anew};
     }
     if (is_news) is_told_or_not(key);
+    note_told(key);
     context_.changes.instances.insert(key);  // until it has acted on that, it proves nothing
     given_.stopping.erase(key);
     given_.revoked.erase(key);

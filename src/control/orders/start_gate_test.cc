@@ -37,6 +37,19 @@ TEST_F(Gate, AStartWaitsForTheRoomThatAnotherIsLeaving) {
   EXPECT_EQ(driver.status_of(key_of("c")), "active");
 }
 
+TEST_F(Gate, APinnedOneThatOnlyWaitsForRoomIsNotStartedPastTheRules) {
+  driver.agent("n1").stops_slowly = true;
+  driver.apply({a_service("c").cpu(800).pinned(),
+                a_deployment("d", {a_run("b").label("right"), a_run("c").label("left")})});
+  ASSERT_EQ(driver.status_of(key_of("c")), "activating(WaitingForRoom)");
+
+  driver.apply({labels_of("n1", {"middle"})});
+  driver.agent("n1").drop(kA);
+  driver.report_changes("n1");
+  EXPECT_FALSE(driver.runs("n1", key_of("c")));
+  EXPECT_EQ(driver.status_of(key_of("c")), "failed(NoMatchingLabels)");
+}
+
 TEST_F(Gate, AStartWaitsForOneThatWasToldToStopBeforeItsAgentHasSaidAWord) {
   driver.agent("n1").answers = false;
   driver.apply({a_service("c").cpu(200), a_deployment("e", {a_run("c").label("left")})});

@@ -1,36 +1,18 @@
 #include <gtest/gtest.h>
 
-#include "control/testing.h"
+#include "control/rollout/testing.h"
 
 namespace berth::control {
 namespace {
 
-using model::InstanceState;
-
-// "web" runs on the node labelled "here", which is n1 in the beginning.
-class Moves : public testing::Test {
+class Moves : public TravellingWeb {
  protected:
   void SetUp() override {
-    for (const char* node : {"n1", "n2", "n3"}) driver.join(node, node_info());
-    label("n1");
-    driver.apply({item(), a_deployment("d", {a_run("web").label("here")})});
-    ASSERT_EQ(driver.status_of(kWeb), "active");
+    TravellingWeb::SetUp();
     driver.agent("n2").starts_slowly = true;
     driver.agent("n3").starts_slowly = true;
   }
 
-  virtual model::Item item() { return a_service("web"); }
-  virtual model::NodeInfo node_info() { return a_node(); }
-
-  // Only this node has the label now: whoever needs it has to go there.
-  void label(const std::string& node) {
-    model::Manifest configs;
-    for (const char* each : {"n1", "n2", "n3"}) {
-      configs.push_back(
-          labels_of(each, each == node ? std::set<std::string>{"here"} : std::set<std::string>{}));
-    }
-    driver.apply(configs);
-  }
   // And it stays so for long enough.
   void activate(const std::string& node) {
     driver.set(node, kWeb, InstanceState::Active);
@@ -40,8 +22,6 @@ class Moves : public testing::Test {
     const auto& leaving = driver.record(kWeb).leaving;
     return leaving ? leaving->place.node.value() : "";
   }
-
-  Driver driver;
 };
 
 TEST_F(Moves, TheSourceRunsOnUntilTheTargetIsActive) {

@@ -176,9 +176,12 @@ void Moves::watch(Context& context, const model::InstanceRecord& record) {
 }
 
 bool Moves::has_arrived(Context& context, const model::InstanceRecord& record) {
+  // What its rollout has judged is not judged twice, and does not come back.
+  const bool is_judged = record.leaving->version != record.version && record.leaving->empty &&
+                         !is_on_trial(context.state.durable(), record);
   // Where there is nothing to go back to, there is nothing to be careful with; what has done its
   // work has been there.
-  if (!can_go_back(context, record)) {
+  if (is_judged || !can_go_back(context, record)) {
     const auto* status = run_at_its_place(context, record);
     if (status != nullptr && (model::is_up(status->state) || status->finished)) return true;
     return has_had_its_time(context, record);
@@ -186,11 +189,6 @@ bool Moves::has_arrived(Context& context, const model::InstanceRecord& record) {
   // It comes back to where it has been running all the time.
   const bool is_there = is_active_at_its_place(context, record);
   if (is_there && find(record) == nullptr) return true;
-  // What its rollout has judged is not judged twice.
-  const bool is_other = record.leaving->version != record.version;
-  if (is_there && is_other && record.leaving->empty &&
-      !is_on_trial(context.state.durable(), record))
-    return true;
   const Judgement judgement = look_on(context, record);
   return judgement.progress == Progress::Proven || is_stranded(context, record, judgement);
 }

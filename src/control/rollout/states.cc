@@ -20,6 +20,11 @@ bool begins_anew(const ObservedNode& node, const model::InstanceKey& key) {
          (order->second.number == model::CommandNumber{} || node.acted < order->second.number);
 }
 
+// It was away while the instance ran elsewhere: what it still has is from before that.
+bool is_left_over(const ObservedNode& node, const model::StateRecord& kept) {
+  return node.acted < kept.since;
+}
+
 // What is up there goes on from what it has, unless it is started anew. What has not come up yet
 // may never have begun, and is only told: if it has, it goes on all the same.
 bool goes_on(const ObservedNode& node, const model::InstanceKey& key, const Order& what) {
@@ -58,6 +63,7 @@ bool may_have_begun(const Context& context, const model::NodeId& id,
 bool leaves_as_the_last(const Context& context, const ObservedNode& node, const model::NodeId& id,
                         const model::InstanceRecord& record, const model::StateRecord& kept) {
   if (!record.leaving || record.leaving->place.node != id || !record.place) return false;
+  if (is_only_prepared(record)) return true;  // nobody else can have begun since
   if (kept.node == record.place->node && may_have_begun(context, kept.node, record.key)) {
     return false;
   }
@@ -86,6 +92,12 @@ bool is_of_an_erased_one(const ObservedNode& node, const model::InstanceRecord& 
 }
 
 void keep(Context& context, model::StateRecord record) {
+  const auto* known = context.state.find<model::StateRecord>(record.state.key);
+  const model::CounterRecord& counters = context.state.durable().counters;
+  const bool is_known_there =
+      known != nullptr && (known->node == record.node || record.node.value().empty());
+  record.since =
+      is_known_there ? known->since : model::CommandNumber{counters.epoch, counters.revision};
   ++record.state.generation;
   context.state.put(record);
 }
@@ -145,7 +157,8 @@ std::optional<model::SavedState> state_for(const Context& context, const model::
   if (kept == nullptr || is_there || kept->state.digest.empty()) return std::nullopt;
   if (what.prepare_only) return std::nullopt;  // it comes with the order to start
   const ObservedNode& target = *context.find_node(node);
-  if (target.info.partitions.unit_wide || goes_on(target, key, what)) return std::nullopt;
+  if (target.info.partitions.unit_wide) return std::nullopt;
+  if (goes_on(target, key, what) && !is_left_over(target, *kept)) return std::nullopt;
   return kept->state;
 }
 

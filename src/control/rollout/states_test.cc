@@ -1,35 +1,17 @@
 #include <gtest/gtest.h>
 
-#include "control/testing.h"
+#include "control/rollout/testing.h"
 
 namespace berth::control {
 namespace {
 
-using model::InstanceState;
-
-// "web" runs on the node labelled "here", which is n1 in the beginning.
-class TravellingStates : public testing::Test {
+class TravellingStates : public TravellingWeb {
  protected:
-  void SetUp() override {
-    for (const char* node : {"n1", "n2", "n3"}) driver.join(node, node_info());
-    label("n1");
-    driver.apply({item(), a_deployment("d", {a_run("web").label("here")})});
-    ASSERT_EQ(driver.status_of(kWeb), "active");
-  }
-
-  virtual model::Item item() { return a_service("web"); }
-  virtual model::NodeInfo node_info() { return a_node(); }
-
-  void label(const std::string& node) {
-    model::Manifest configs;
-    for (const char* each : {"n1", "n2", "n3"}) {
-      configs.push_back(
-          labels_of(each, each == node ? std::set<std::string>{"here"} : std::set<std::string>{}));
-    }
-    driver.apply(configs);
+  std::string said_of_the_move() const {
     for (const Note& note : driver.effects().notes) {
-      if (note.kind == NoteKind::Moved) moved_ = note.text;
+      if (note.kind == NoteKind::Moved) return note.text;
     }
+    return "";
   }
   void save(const std::string& node, const std::string& content) {
     driver.agent(node).save(kWeb, content);
@@ -43,9 +25,6 @@ class TravellingStates : public testing::Test {
     const auto found = driver.agent(node).handed.find(kWeb);
     return found == driver.agent(node).handed.end() ? "" : found->second.content;
   }
-
-  Driver driver;
-  std::string moved_;  // what was last said of a move
 };
 
 TEST_F(TravellingStates, AReportedStateIsKeptAndAnswered) {
@@ -107,6 +86,23 @@ TEST_F(TravellingStates, TheLastWordsOfLongAgoDoNotCount) {
   EXPECT_EQ(kept(), "two");
 }
 
+// The node was given up, and the instance has run elsewhere since.
+TEST_F(TravellingStates, WhatWasLeftOverDoesNotGoOnFromWhatItHasWhereItBeginsAnew) {
+  save("n1", "one");
+  driver.disconnect("n1");
+  driver.advance(10min);
+  label("n2");
+  driver.advance(5s);
+  save("n2", "two");
+  ASSERT_EQ(kept(), "two");
+  label("n1");
+  driver.apply({a_service("web").env("COLOR", "red")});
+  ASSERT_TRUE(driver.runs("n1", kWeb));
+  driver.connect("n1");
+  EXPECT_EQ(driver.place_of(kWeb), "n1/crun");
+  EXPECT_EQ(handed("n1"), "two");
+}
+
 TEST_F(TravellingStates, OneThatIsTooLargeStaysAndTheLastThatCouldTravelIsHanded) {
   save("n1", "one");
   driver.agent("n1").save_too_large(kWeb);
@@ -116,7 +112,7 @@ TEST_F(TravellingStates, OneThatIsTooLargeStaysAndTheLastThatCouldTravelIsHanded
   EXPECT_EQ(driver.agent("n1").heard[kWeb], model::SavedState::kTooLarge);
   label("n2");
   EXPECT_EQ(handed("n2"), "one");
-  EXPECT_NE(moved_.find("its state stays behind"), std::string::npos);
+  EXPECT_NE(said_of_the_move().find("its state stays behind"), std::string::npos);
   driver.advance(2s);
   EXPECT_FALSE(driver.durable().states.at(kWeb).is_behind) << "n2 goes on from what it was handed";
 }
@@ -314,6 +310,23 @@ TEST_F(HandedOver, TheTargetGoesOnFromTheVeryLastState) {
   EXPECT_FALSE(leaving().has_value());
   save("n2", "next");
   EXPECT_EQ(kept(), "next");
+}
+
+// It was kept on n1 before; n2 has begun with it, and its successor on n1 is only prepared.
+TEST_F(HandedOver, TheLastWordsOfOneThatNeverCameUpCountAfterARestartToo) {
+  save("n1", "one");
+  driver.erase("Deployment", "d");
+  driver.agent("n2").starts_slowly = driver.agent("n2").stops_slowly = true;
+  label("n2");
+  driver.apply({a_deployment("d", {a_run("web").label("here")})});
+  ASSERT_EQ(handed("n2"), "one");
+  label("n1");
+  ASSERT_TRUE(leaving() && leaving()->hand_over);
+  driver.restart();
+  driver.connect("n1");
+  driver.connect("n2");
+  stop_at("n2", "two");
+  EXPECT_EQ(kept(), "two");
 }
 
 TEST_F(HandedOver, WhatHasBegunIsNotBegunWithTheStateAgain) {

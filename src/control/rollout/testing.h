@@ -35,4 +35,30 @@ class RolloutsTest : public testing::Test {
   Driver driver;
 };
 
+// "web" runs on the node labelled "here", which is n1 in the beginning.
+class TravellingWeb : public testing::Test {
+ protected:
+  void SetUp() override {
+    for (const char* node : {"n1", "n2", "n3"}) driver.join(node, node_info());
+    label("n1");
+    driver.apply({item(), a_deployment("d", {a_run("web").label("here")})});
+    ASSERT_EQ(driver.status_of(kWeb), "active");
+  }
+
+  virtual model::Item item() { return a_service("web"); }
+  virtual model::NodeInfo node_info() { return a_node(); }
+
+  // Only this node has the label now: whoever needs it has to go there.
+  void label(const std::string& node) {
+    model::Manifest configs;
+    for (const char* each : {"n1", "n2", "n3"}) {
+      configs.push_back(
+          labels_of(each, each == node ? std::set<std::string>{"here"} : std::set<std::string>{}));
+    }
+    driver.apply(configs);
+  }
+
+  Driver driver;
+};
+
 }  // namespace berth::control

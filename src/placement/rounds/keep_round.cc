@@ -20,7 +20,7 @@ bool keep(Board& board, std::size_t position, const char* why) {
       return true;
     }
   }
-  if (!model::is_pinned(*request.item)) return false;
+  if (!is_left_alone(request)) return false;
   board.leave_alone(position, reject_at_its_place(board, request, node, runtime));
   return true;
 }
@@ -62,14 +62,25 @@ const char* why_it_should_go(const Board& board, const Request& request) {
 }  // namespace
 
 // Nothing healthy moves without need: what runs stays, if it may. A pinned one that may not stay
-// goes nowhere else, and what runs of it is left alone.
+// goes nowhere else, and what runs of it is left alone. Where nothing does yet, it is like any
+// other.
 RequestList keep_round(Board& board) {
+  const auto& requests = board.requests();
+  std::vector<bool> stays(requests.size());
+  // What only waits to begin comes after what runs: that keeps its room, past the rules if it is
+  // left alone.
+  for (const bool untold : {false, true}) {
+    for (std::size_t i = 0; i < requests.size(); ++i) {
+      if (!board.is_wanted()) return {};
+      const Request& request = requests[i];
+      if (request.present == nullptr || request.present->untold != untold) continue;
+      if (drain_of(board, request) != Drain::No) continue;
+      stays[i] = keep(board, i, why_it_stays(request));
+    }
+  }
   RequestList rest;
-  for (std::size_t i = 0; i < board.requests().size(); ++i) {
-    if (!board.is_wanted()) return {};
-    const Request& request = board.requests()[i];
-    const bool may_stay = request.present != nullptr && drain_of(board, request) == Drain::No;
-    if (!may_stay || !keep(board, i, why_it_stays(request))) rest.push_back(i);
+  for (std::size_t i = 0; i < requests.size(); ++i) {
+    if (!stays[i]) rest.push_back(i);
   }
   return rest;
 }

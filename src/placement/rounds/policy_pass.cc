@@ -58,7 +58,7 @@ RequestList policy_pass(Board& board) {
   for (std::size_t i = 0; i < board.requests().size(); ++i) {
     if (!board.is_wanted()) return {};
     const Request& request = board.requests()[i];
-    if (request.present != nullptr && model::is_pinned(*request.item)) {
+    if (is_left_alone(request)) {
       stay(board, i);
     } else {
       rest.push_back(i);

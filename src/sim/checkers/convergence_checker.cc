@@ -16,6 +16,9 @@ namespace {
 // What a runtime that hung has not answered is asked again within this time.
 constexpr Duration kAsksAgain = 150s;
 
+// A start that nothing slows down has failed by then.
+constexpr Duration kFailsWithin = 1s;
+
 using model::InstanceKey;
 using model::InstanceState;
 
@@ -197,12 +200,13 @@ class Comparison {
   }
 
   // What was asked for so from the start is tried again and again, and never comes up. While there
-  // is a rollout the next failure may send it back.
+  // is a rollout the next failure may send it back. A start that is slow from the time of the
+  // faults is given up after a minute, and what is written then is its end.
   bool is_a_vain_try(const InstanceKey& key, const model::NodeId& node, const Run& run) const {
     const auto record = durable_.instances.find(key);
     return record != durable_.instances.end() && is_broken(run.spec.item) &&
-           run.state == Run::State::Starting && record->second.place &&
-           !durable_.rollouts.contains({key.item, key.subject}) &&
+           run.state == Run::State::Starting && world_.now() - run.since < kFailsWithin &&
+           record->second.place && !durable_.rollouts.contains({key.item, key.subject}) &&
            record->second.place->node == node && run.spec.item.version == record->second.version;
   }
 
