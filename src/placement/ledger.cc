@@ -1,5 +1,8 @@
 #include "placement/ledger.h"
 
+#include <limits>
+#include <type_traits>
+
 #include "base/check.h"
 #include "placement/thresholds.h"
 
@@ -14,26 +17,45 @@ std::optional<Q> left_of(Q cap, Q reserved) {
 
 }  // namespace
 
-Ledger::Ledger(const std::vector<SnapshotNode>& nodes, Capacity capacity) {
+Ledger::Ledger(const std::vector<SnapshotNode>& nodes, Capacity capacity) : capacity_(capacity) {
   nodes_.reserve(nodes.size());
   for (const SnapshotNode& node : nodes) {
-    NodeAccount account{.capacity = node.info->capacity,
-                        .system = node.system_usage,
-                        .reserved = {},
-                        .runtimes = {},
-                        .shared = {},
-                        .partition = partition_of(node)};
-    if (capacity == Capacity::RelievedWhereOverloaded && node.overloaded.any()) {
-      account.capacity = relieved_capacity(account.capacity, node.settings.thresholds);
-    }
-    for (const model::Runtime& runtime : node.info->runtimes) {
-      account.runtimes.push_back({.limits = runtime.limits, .reserved = {}, .instances = 0});
-    }
-    for (const model::SharedResource& shared : node.info->shared_resources) {
-      account.shared.emplace(shared.name, SharedAccount{.count = shared.count, .taken = 0});
-    }
-    nodes_.push_back(std::move(account));
+    nodes_.push_back(account_of(node));
+    nodes_.back().partition = partition_of(node);
   }
+}
+
+Ledger::NodeAccount Ledger::account_of(const SnapshotNode& node) const {
+  NodeAccount account{.capacity = node.info->capacity,
+                      .system = node.system_usage,
+                      .reserved = {},
+                      .runtimes = {},
+                      .shared = {},
+                      .partition = 0};
+  if (capacity_ == Capacity::RelievedWhereOverloaded && node.overloaded.any()) {
+    account.capacity = relieved_capacity(account.capacity, node.settings.thresholds);
+  }
+  for (const model::Runtime& runtime : node.info->runtimes) {
+    account.runtimes.push_back({.limits = runtime.limits, .reserved = {}, .instances = 0});
+  }
+  for (const model::SharedResource& shared : node.info->shared_resources) {
+    account.shared.emplace(shared.name, SharedAccount{.count = shared.count, .taken = 0});
+  }
+  return account;
+}
+
+// Its partition is its own again, or the one that all share; what it had is nobody's then.
+void Ledger::replace(std::size_t position, const SnapshotNode& node) {
+  if (position == nodes_.size()) {
+    nodes_.push_back(account_of(node));
+    nodes_.back().partition = partition_of(node);
+    return;
+  }
+  const std::size_t partition = nodes_[position].partition;
+  nodes_[position] = account_of(node);
+  const bool has_its_own = partition != unit_wide_ && !node.info->partitions.unit_wide;
+  if (has_its_own) partitions_[partition] = {.size = node.info->partitions};
+  nodes_[position].partition = has_its_own ? partition : partition_of(node);
 }
 
 std::size_t Ledger::partition_of(const SnapshotNode& node) {
@@ -45,7 +67,7 @@ std::size_t Ledger::partition_of(const SnapshotNode& node) {
 }
 
 template <class Apply>
-void Ledger::change(const Holding& holding, Apply apply) {
+void Ledger::change(const Holding& holding, std::int64_t instances, Apply apply) {
   NodeAccount& node = nodes_[holding.node];
   apply(node.reserved.cpu, holding.amounts.cpu);
   apply(node.reserved.ram, holding.amounts.ram);
@@ -53,23 +75,40 @@ void Ledger::change(const Holding& holding, Apply apply) {
     RuntimeAccount& runtime = node.runtimes[*holding.runtime];
     apply(runtime.reserved.cpu, holding.amounts.cpu);
     apply(runtime.reserved.ram, holding.amounts.ram);
-    apply(runtime.instances, std::int64_t{1});
+    apply(runtime.instances, instances);
   }
   PartitionAccount& partition = partitions_[node.partition];
   apply(partition.storage, holding.amounts.storage);
   apply(partition.state, holding.amounts.state);
   for (const std::string& resource : holding.shared_resources) {
     const auto shared = node.shared.find(resource);
-    if (shared != node.shared.end()) apply(shared->second.taken, std::int64_t{1});
+    if (shared != node.shared.end()) apply(shared->second.taken, instances);
   }
 }
 
 void Ledger::reserve(const Holding& holding) {
-  change(holding, [](auto& account, auto amount) { account += amount; });
+  change(holding, 1, [](auto& account, auto amount) { account += amount; });
 }
 
 void Ledger::release(const Holding& holding) {
-  change(holding, [](auto& account, auto amount) { account -= amount; });
+  change(holding, 1, [](auto& account, auto amount) { account -= amount; });
+}
+
+// Where the product is too large for a number, so is the sum.
+void Ledger::reserve(const Holding& holding, std::int64_t times) {
+  if (times == 0) return;
+  Holding all = holding;
+  const auto multiply = [times](auto& amount) {
+    std::int64_t product = 0;
+    const bool fits = !__builtin_mul_overflow(amount.count(), times, &product);
+    amount = std::decay_t<decltype(amount)>(fits ? product
+                                                 : std::numeric_limits<std::int64_t>::max());
+  };
+  multiply(all.amounts.cpu);
+  multiply(all.amounts.ram);
+  multiply(all.amounts.storage);
+  multiply(all.amounts.state);
+  change(all, times, [](auto& account, auto amount) { account += amount; });
 }
 
 Dmips Ledger::node_cpu_left(std::size_t node, SystemUsage system) const {

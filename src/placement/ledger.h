@@ -46,6 +46,14 @@ class Ledger {
 
   void reserve(const Holding& holding);
   void release(const Holding& holding);
+  // As many times.
+  void reserve(const Holding& holding, std::int64_t times);
+
+  // The node is another by now, or there is one more. REQUIRES: nothing is reserved there.
+  void replace(std::size_t position, const SnapshotNode& node);
+  void set_system_usage(std::size_t node, const model::Usage& usage) {
+    nodes_[node].system = usage;
+  }
 
   Dmips node_cpu_left(std::size_t node, SystemUsage system) const;
   Bytes node_ram_left(std::size_t node, SystemUsage system) const;
@@ -89,12 +97,14 @@ class Ledger {
   };
 
   template <class Apply>
-  void change(const Holding& holding, Apply apply);
+  void change(const Holding& holding, std::int64_t instances, Apply apply);
+  NodeAccount account_of(const SnapshotNode& node) const;
   std::size_t partition_of(const SnapshotNode& node);
 
   std::vector<NodeAccount> nodes_;
   std::vector<PartitionAccount> partitions_;
   std::optional<std::size_t> unit_wide_;
+  Capacity capacity_;
 };
 
 }  // namespace berth::placement

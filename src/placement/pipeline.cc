@@ -124,6 +124,23 @@ std::vector<Fit> Pipeline::fits(const Request& request, std::uint32_t image,
   return fits;
 }
 
+std::optional<Slot> Pipeline::choose_on(const Request& request, std::uint32_t image,
+                                        std::size_t node) const {
+  const Question question(request, image, Purpose::Place);
+  Candidate looked_at = candidate(question, node, std::nullopt);
+  std::optional<Fit> best;
+  const auto& runtimes = nodes_[node].info->runtimes;
+  for (std::size_t runtime = 0; runtime < runtimes.size(); ++runtime) {
+    looked_at.slot.runtime = runtime;
+    looked_at.runtime = &runtimes[runtime];
+    if (first_refusal(looked_at)) continue;
+    Fit fit = fit_at(request, {node, runtime});
+    fit.type_preference = place_in(question.types, runtimes[runtime].type);
+    if (!best || is_better(fit, *best)) best = fit;
+  }
+  return best ? std::optional(best->slot) : std::nullopt;
+}
+
 std::optional<Choice> Pipeline::choose(const Request& request, Recorder* recorder) const {
   for (std::uint32_t image = 0; image < image_count(request); ++image) {
     if (recorder != nullptr) recorder->begin();

@@ -70,6 +70,10 @@ class Pipeline {
   Rejection reject_kept(const Request& request, std::size_t node,
                         std::optional<std::size_t> runtime) const;
 
+  // The best place of the image on that node, if it has any.
+  std::optional<Slot> choose_on(const Request& request, std::uint32_t image,
+                                std::size_t node) const;
+
   // All places of an image that no rule turns down.
   std::vector<Fit> fits(const Request& request, std::uint32_t image,
                         Recorder* recorder = nullptr) const;

@@ -49,10 +49,15 @@ struct Shortfall {
   const std::string* what = nullptr;  // the label or resource that the node lacks
 };
 
+// What a rule looks at of a candidate. What it says of a node's kind is the same for all of that
+// kind, and until the node or the request is another.
+enum class About { Kind, Name, Room };
+
 // A rule turns a candidate down, or not. Rules look at nothing but the candidate.
 struct Rule {
   Reason reason;
   Purpose strictest;  // Keep: also what runs must fulfil it
+  About about;
   std::optional<Shortfall> (*turns_down)(const Candidate&);
 };
 

@@ -13,6 +13,6 @@ std::optional<Shortfall> cpu_turns_down(const Candidate& candidate) {
 
 }  // namespace
 
-const Rule cpu_rule{Reason::InsufficientCpu, Purpose::Keep, cpu_turns_down};
+const Rule cpu_rule{Reason::InsufficientCpu, Purpose::Keep, About::Room, cpu_turns_down};
 
 }  // namespace berth::placement

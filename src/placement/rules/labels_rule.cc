@@ -13,6 +13,6 @@ std::optional<Shortfall> labels_turns_down(const Candidate& candidate) {
 
 }  // namespace
 
-const Rule labels_rule{Reason::NoMatchingLabels, Purpose::Keep, labels_turns_down};
+const Rule labels_rule{Reason::NoMatchingLabels, Purpose::Keep, About::Kind, labels_turns_down};
 
 }  // namespace berth::placement

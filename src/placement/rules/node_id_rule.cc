@@ -22,6 +22,6 @@ std::optional<Shortfall> node_id_turns_down(const Candidate& candidate) {
 
 }  // namespace
 
-const Rule node_id_rule{Reason::NoMatchingNodeId, Purpose::Keep, node_id_turns_down};
+const Rule node_id_rule{Reason::NoMatchingNodeId, Purpose::Keep, About::Name, node_id_turns_down};
 
 }  // namespace berth::placement

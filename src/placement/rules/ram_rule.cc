@@ -13,6 +13,6 @@ std::optional<Shortfall> ram_turns_down(const Candidate& candidate) {
 
 }  // namespace
 
-const Rule ram_rule{Reason::InsufficientRam, Purpose::Keep, ram_turns_down};
+const Rule ram_rule{Reason::InsufficientRam, Purpose::Keep, About::Room, ram_turns_down};
 
 }  // namespace berth::placement

@@ -12,6 +12,6 @@ std::optional<Shortfall> state_turns_down(const Candidate& candidate) {
 
 }  // namespace
 
-const Rule state_rule{Reason::InsufficientState, Purpose::Keep, state_turns_down};
+const Rule state_rule{Reason::InsufficientState, Purpose::Keep, About::Room, state_turns_down};
 
 }  // namespace berth::placement

@@ -15,6 +15,6 @@ std::optional<Shortfall> usable_turns_down(const Candidate& candidate) {
 
 }  // namespace
 
-const Rule usable_rule{Reason::NoUsableNodes, Purpose::Place, usable_turns_down};
+const Rule usable_rule{Reason::NoUsableNodes, Purpose::Place, About::Kind, usable_turns_down};
 
 }  // namespace berth::placement

@@ -1,0 +1,81 @@
+#include "placement/cluster/shapes.h"
+
+#include <algorithm>
+
+namespace berth::placement {
+namespace {
+
+// More than a sorted batch needs at a time. Each takes an eighth of a byte per node and image.
+constexpr std::size_t kShapesMax = 1024;
+
+Shape shape_of(const Request& request) {
+  Shape shape;
+  shape.item = request.item;
+  shape.labels = request.run->labels;
+  shape.nodes = request.run->nodes;
+  shape.images.resize(request.item->images.size());
+  shape.takes_shared =
+      !request.item->skip_resource_limits && !request.item->shared_resources.empty();
+  return shape;
+}
+
+std::size_t hash_of(const model::Item& item, const std::vector<std::string>& labels,
+                    const std::vector<model::NodeId>& nodes) {
+  std::size_t hash = std::hash<const model::Item*>{}(&item);
+  const auto add = [&](const std::string& text) {
+    hash = (hash ^ std::hash<std::string>{}(text)) * 0x9e3779b97f4a7c15u;
+  };
+  for (const std::string& label : labels) add(label);
+  for (const model::NodeId& node : nodes) add(node.value());
+  return hash;
+}
+
+}  // namespace
+
+bool is_shape_of(const Shape& shape, const Request& request) {
+  return shape.item == request.item && shape.labels == request.run->labels &&
+         shape.nodes == request.run->nodes;
+}
+
+Shape& Shapes::of(const Request& request) {
+  if (!shapes_.empty() && is_shape_of(shapes_.front(), request)) return shapes_.front();
+  const std::size_t hash = hash_of(*request.item, request.run->labels, request.run->nodes);
+  const auto [first, last] = by_hash_.equal_range(hash);
+  for (auto it = first; it != last; ++it) {
+    if (!is_shape_of(*it->second, request)) continue;
+    shapes_.splice(shapes_.begin(), shapes_, it->second);
+    return shapes_.front();
+  }
+  if (shapes_.size() == kShapesMax) forget_oldest();
+  shapes_.push_front(shape_of(request));
+  by_hash_.emplace(hash, shapes_.begin());
+  return shapes_.front();
+}
+
+void Shapes::forget_oldest() {
+  const Shape& oldest = shapes_.back();
+  const Place place = std::prev(shapes_.end());
+  const auto [first, last] =
+      by_hash_.equal_range(hash_of(*oldest.item, oldest.labels, oldest.nodes));
+  by_hash_.erase(
+      std::find_if(first, last, [&](const auto& entry) { return entry.second == place; }));
+  shapes_.pop_back();
+}
+
+void Shapes::forget() {
+  by_hash_.clear();
+  shapes_.clear();
+}
+
+std::size_t Shapes::bytes() const {
+  std::size_t bytes = 0;
+  for (const Shape& shape : shapes_) {
+    bytes += sizeof(Shape) + shape.asked.capacity() * sizeof(Amounts);
+    for (const ShapeImage& image : shape.images) {
+      bytes += image.of_kind.capacity() * sizeof(KindAnswer) + image.rows.capacity() * 8;
+    }
+  }
+  return bytes;
+}
+
+}  // namespace berth::placement
