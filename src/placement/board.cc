@@ -32,19 +32,14 @@ Board::Board(const Snapshot& snapshot, const Options& options)
       requests_(expand(snapshot)),
       measuring_(options.mode == Mode::RebalanceFull ? Measuring::WhereOverloaded
                                                      : Measuring::Requested),
-      ledger_(snapshot.nodes, options.mode == Mode::RebalanceFull
-                                  ? Ledger::Capacity::RelievedWhereOverloaded
-                                  : Ledger::Capacity::Full),
+      cluster_(snapshot.nodes, options.mode == Mode::RebalanceFull
+                                   ? Ledger::Capacity::RelievedWhereOverloaded
+                                   : Ledger::Capacity::Full),
       seats_(requests_.size()),
-      verdicts_left_(options.verdicts_max) {
-  for (std::size_t node = 0; node < nodes().size(); ++node) {
-    node_positions_.emplace(nodes()[node].id, node);
-  }
-}
+      verdicts_left_(options.verdicts_max) {}
 
 std::optional<std::size_t> Board::find_node(const model::NodeId& id) const {
-  const auto found = node_positions_.find(id);
-  return found == node_positions_.end() ? std::nullopt : std::optional(found->second);
+  return cluster_.find(id);
 }
 
 std::optional<std::size_t> Board::find_runtime(std::size_t node, const model::RuntimeId& id) const {
@@ -77,15 +72,47 @@ Recorder* Board::recorder_for(std::size_t request) {
   return &recorder_;
 }
 
-bool Board::place(std::size_t request, std::string how) {
+std::optional<std::pair<Choice, model::NodeAnswers>> Board::choose(std::size_t request) {
   const Request& asked = requests_[request];
   const Pipeline now = pipeline();
   Recorder* recorder = recorder_for(request);
-  const auto choice = now.choose(asked, recorder);
-  if (!choice) return false;
+  // A few nodes are asked as fast one by one, and all that they say is heard.
+  constexpr std::size_t kFew = 2 * kAnswersMax;
+  const bool asks_all = !is_indexed() || (recorder != nullptr && nodes().size() <= kFew);
+  const auto choice = asks_all ? now.choose(asked, recorder) : cluster_.choose(asked);
+  if (!choice) return std::nullopt;
+  if (recorder == nullptr) return std::pair(*choice, model::NodeAnswers{});
+  if (!asks_all && !hear_best(*recorder, request, *choice)) {
+    recorder->begin();
+    now.fits(asked, choice->image, recorder);
+  }
+  return std::pair(*choice, recorder->answers(now, asked, choice->slot));
+}
+
+// Tells the recorder what it would keep of all that the nodes say, unless it would keep more than
+// who fits best.
+bool Board::hear_best(Recorder& recorder, std::size_t request, const Choice& choice) {
+  const Request& asked = requests_[request];
+  if (asked.home != nullptr || asked.own_runtime) return false;
+  const std::vector<Slot> best = cluster_.best_of(asked, choice.image, kAnswersMax);
+  if (best.size() < kAnswersMax) return false;
+  const Pipeline now = pipeline();
+  std::vector<Fit> fits;
+  for (const Slot& slot : best) fits.push_back(now.fit_at(asked, slot));
+  recorder.heard(nodes().size(), std::move(fits));
+  const auto left = asked.present ? find_node(asked.present->place.node) : std::nullopt;
+  if (left && !now.choose_on(asked, choice.image, *left)) {
+    recorder.turned_down(now.reject_on(asked, choice.image, *left));
+    recorder.left();
+  }
+  return true;
+}
+
+bool Board::place(std::size_t request, std::string how) {
+  auto found = choose(request);
+  if (!found) return false;
   explain(request, std::move(how));
-  sit(request, *choice,
-      recorder == nullptr ? model::NodeAnswers{} : recorder->answers(now, asked, choice->slot));
+  sit(request, found->first, std::move(found->second));
   return true;
 }
 
@@ -110,13 +137,13 @@ void Board::sit(std::size_t request, const Choice& choice, model::NodeAnswers an
   seat.choice = choice;
   seat.holding = holding_for(request, choice);
   seat.answers = std::move(answers);
-  ledger_.reserve(*seat.holding);
+  cluster_.reserve(*seat.holding);
   if (planned_) planned_->come(choice.slot.node, expected_usage(asked, choice.asked));
 }
 
 void Board::unseat(std::size_t request) {
   const Seat& seat = seats_[request];
-  ledger_.release(*seat.holding);
+  cluster_.release(*seat.holding);
   if (planned_) {
     planned_->leave(seat.holding->node, expected_usage(requests_[request], seat.holding->amounts));
   }
@@ -189,7 +216,7 @@ void Board::leave_alone(std::size_t request, Rejection rejection) {
     seat.hint = hint_to_keep(pipeline(), asked, *node, runtime);
     const model::Item& running = asked.present_item ? *asked.present_item : *asked.item;
     seat.holding = holding_of(asked, running, *node, runtime);
-    ledger_.reserve(*seat.holding);
+    cluster_.reserve(*seat.holding);
   }
   explain(request,
           fmt::format("pinned to {}, and left as it is there: {}",
@@ -222,7 +249,7 @@ NodeLoad Board::load_of(std::size_t node) const {
   NodeLoad load{.node = view.id,
                 .capacity = view.info->capacity,
                 .before = {},
-                .reserved = ledger_.reserved_on(node),
+                .reserved = ledger().reserved_on(node),
                 .available = {}};
   load.available = clamped(load.capacity - view.system_usage - load.reserved);
   return load;
@@ -299,14 +326,14 @@ Plan Board::take_plan() {
     }
   }
   plan.stops = stops();
-  for (const auto& [id, node] : node_positions_) plan.nodes.push_back(load_of(node));
+  for (const auto& [id, node] : cluster_.positions()) plan.nodes.push_back(load_of(node));
   for (const auto& [key, present] : snapshot_.present) {
-    const auto node = node_positions_.find(present.place.node);
+    const auto node = find_node(present.place.node);
     const auto item = snapshot_.items.find({key.item, present.version});
-    if (node == node_positions_.end() || item == snapshot_.items.end()) continue;
-    const SnapshotNode& view = nodes()[node->second];
+    if (!node || item == snapshot_.items.end()) continue;
+    const SnapshotNode& view = nodes()[*node];
     const Amounts asked = asked_of(*item->second, view.info->capacity, view.settings);
-    NodeLoad& load = *std::ranges::find(plan.nodes, view.id, &NodeLoad::node);
+    NodeLoad& load = *std::ranges::lower_bound(plan.nodes, view.id, {}, &NodeLoad::node);
     load.before = load.before + model::Usage{asked.cpu, asked.ram};
   }
   plan.relief = std::move(relief_);

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "placement/cluster/cluster.h"
 #include "placement/ledger.h"
 #include "placement/pipeline.h"
 #include "placement/plan.h"
@@ -35,11 +36,11 @@ class Board {
   const std::vector<SnapshotNode>& nodes() const { return snapshot_.nodes; }
   const std::vector<Request>& requests() const { return requests_; }
   const Seat& seat(std::size_t request) const { return seats_[request]; }
-  const Ledger& ledger() const { return ledger_; }
+  const Ledger& ledger() const { return cluster_.ledger(); }
   const Options& options() const { return options_; }
   bool is_wanted() const { return !options_.is_wanted || options_.is_wanted(); }
   Pipeline pipeline() const {
-    return {nodes(), ledger_, measuring_, planned_ ? &*planned_ : nullptr};
+    return {nodes(), ledger(), measuring_, planned_ ? &*planned_ : nullptr};
   }
   Pipeline pipeline_on(const Ledger& ledger) const {
     return {nodes(), ledger, measuring_, nullptr};
@@ -73,8 +74,8 @@ class Board {
   void report(Relief relief) { relief_.push_back(std::move(relief)); }
 
   // Gives an instance's holding back, to see what that improves, or takes it again.
-  void release(std::size_t request) { ledger_.release(*seats_[request].holding); }
-  void reserve(std::size_t request) { ledger_.reserve(*seats_[request].holding); }
+  void release(std::size_t request) { cluster_.release(*seats_[request].holding); }
+  void reserve(std::size_t request) { cluster_.reserve(*seats_[request].holding); }
 
   // Ends the run.
   Plan take_plan();
@@ -84,6 +85,10 @@ class Board {
                      std::optional<std::size_t> runtime) const;
   // nullptr: what the nodes say is not kept. One at a time.
   Recorder* recorder_for(std::size_t request);
+  // The best place, and what the nodes said.
+  std::optional<std::pair<Choice, model::NodeAnswers>> choose(std::size_t request);
+  bool hear_best(Recorder& recorder, std::size_t request, const Choice& choice);
+  bool is_indexed() const { return measuring_ == Measuring::Requested && !planned_; }
   void sit(std::size_t request, const Choice& choice, model::NodeAnswers answers);
   Placement placement_of(std::size_t request);
   Refusal refusal_of(std::size_t request);
@@ -100,8 +105,7 @@ class Board {
   const Options& options_;
   const std::vector<Request> requests_;
   Measuring measuring_;
-  std::map<model::NodeId, std::size_t> node_positions_;
-  Ledger ledger_;
+  Cluster cluster_;
   std::vector<Seat> seats_;
   std::size_t verdicts_left_;
   std::optional<PlannedUsage> planned_;

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <optional>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "model/decision.h"
@@ -43,6 +44,16 @@ class Recorder {
       keep_answer(fits);
     }
   }
+
+  // So many nodes have been asked, and these fit best, the best first: as many as are kept. Nothing
+  // else that they said would be, but by the node that is left.
+  void heard(std::size_t nodes, std::vector<Fit> best) {
+    begin();
+    heard_ = nodes;
+    fits_ = std::move(best);
+  }
+  // What was turned down last is the node that is left.
+  void left() { left_ = std::exchange(furthest_, std::nullopt); }
 
   // What was said, for one that is placed there, in a pipeline over these nodes.
   model::NodeAnswers answers(const Pipeline& pipeline, const Request& request, Slot chosen) const;

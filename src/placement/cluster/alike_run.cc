@@ -1,30 +1,28 @@
 #include <algorithm>
+#include <limits>
 
 #include "placement/cluster/cluster.h"
 
 namespace berth::placement {
 
-// Instances that ask alike, placed one after the other: each node that may take one stands in a
-// heap with the room that it has left, and the best is on top. Room only shrinks on the way, so
-// that who has none left never comes back, and what one image finds no place for no later one does.
+// Instances that ask alike, placed one after the other. Room only shrinks on the way, so that who
+// has none left never comes back, and what one image finds no place for no later one does.
 class AlikeRun {
  public:
   AlikeRun(Cluster& cluster, const Request& request, std::size_t count)
-      : cluster_(cluster), request_(request), count_(count), shape_(cluster.shape_of(request)) {
-    choices_.reserve(std::min<std::size_t>(count, 1 << 20));
-  }
+      : cluster_(cluster), request_(request), count_(count), shape_(cluster.shape_of(request)) {}
 
-  std::vector<Choice> carry_out() && {
+  std::vector<Spot> carry_out() && {
     for (image_ = 0; image_ < shape_.images.size(); ++image_) {
       rows_ = cluster_.rows_with_shared(shape_, image_);
       for (const auto& stretch : cluster_.stretches_) {
-        if (choices_.size() == count_) return std::move(choices_);
+        if (spots_.size() == count_) return std::move(spots_);
         gather(stretch.begin, stretch.end);
         place();
         settle();
       }
     }
-    return std::move(choices_);
+    return std::move(spots_);
   }
 
  private:
@@ -35,50 +33,119 @@ class AlikeRun {
     std::uint32_t placed = 0;  // and not written down yet
   };
 
-  // Whether `a` is chosen after `b`.
-  static bool is_worse(const Entry& a, const Entry& b) {
-    if (a.cpu != b.cpu) return a.cpu < b.cpu;
-    return a.ram != b.ram ? a.ram < b.ram : a.row > b.row;
+  // Whether `a` is chosen before `b`.
+  static bool is_better(const Entry& a, const Entry& b) {
+    if (a.cpu != b.cpu) return a.cpu > b.cpu;
+    return a.ram != b.ram ? a.ram > b.ram : a.row < b.row;
   }
+  static bool is_worse(const Entry& a, const Entry& b) { return is_better(b, a); }
 
+  std::size_t left() const { return count_ - spots_.size(); }
   std::size_t node_of(const Entry& entry) const { return cluster_.node_at_[entry.row]; }
-  const Amounts& asked_on(std::size_t node) const {
-    return shape_.asked[cluster_.kind_of_[node]];
-  }
   // Whether its cpu and ram decide alone whether one more has room.
   bool is_plain(std::size_t node) const {
     return !shape_.takes_shared && cluster_.is_plain(shape_, node);
   }
-  static bool has_room(const Entry& entry, const Amounts& asked) {
-    return entry.cpu >= asked.cpu.count() && entry.ram >= asked.ram.count();
+  void take(std::size_t node, std::size_t runtime) {
+    spots_.push_back({static_cast<std::uint32_t>(node), static_cast<std::uint16_t>(runtime),
+                      static_cast<std::uint16_t>(image_)});
   }
 
   void gather(std::size_t begin, std::size_t end) {
-    heap_.clear();
+    entries_.clear();
+    cpu_max_ = 0;
+    are_plain_ = shape_.asked.has_value();
     for (std::size_t block = begin / 64; block * 64 < end; ++block) {
       for (std::uint64_t rows = rows_[block]; rows != 0; rows &= rows - 1) {
         const std::size_t row = block * 64 + static_cast<std::size_t>(__builtin_ctzll(rows));
         if (row < begin || row >= end || !cluster_.rows_.has_room(row, shape_.least)) continue;
         const NodeRoom& room = cluster_.rows_.room(row);
-        heap_.push_back({room.cpu, room.ram, static_cast<std::uint32_t>(row)});
+        entries_.push_back({room.cpu, room.ram, static_cast<std::uint32_t>(row)});
+        are_plain_ = are_plain_ && is_plain(cluster_.node_at_[row]);
+        cpu_max_ = std::max(cpu_max_, room.cpu);
       }
     }
-    std::ranges::make_heap(heap_, is_worse);
   }
 
+  // Sorting once pays where each node gets some; else the best few are enough.
   void place() {
-    while (choices_.size() < count_ && !heap_.empty()) {
-      Entry& best = heap_.front();
+    constexpr std::size_t kShare = 4;
+    const bool is_many = left() >= entries_.size() / kShare;
+    if (are_plain_ && is_many && has_levels()) {
+      place_in_levels();
+    } else {
+      place_from_heap();
+    }
+  }
+
+  // Absurd amounts are left to the heap: they would not fit into a number.
+  bool has_levels() const {
+    const auto& [cpu, ram] = shape_.least;
+    return cpu > 0 && ram >= 0 &&
+           (ram == 0 || cpu_max_ / cpu < std::numeric_limits<std::int64_t>::max() / 2 / ram);
+  }
+
+  // All take the same away, so that a node has cpu for a number of instances, its level, and
+  // something over. The higher level comes first, and all that have come down to a level keep
+  // their order there: by what is over, then by the ram that they would have at level 0. So each
+  // level is one walk over those who have reached it.
+  void place_in_levels() {
+    const std::int64_t cpu = shape_.least.cpu;
+    const std::int64_t ram = shape_.least.ram;
+    struct Standing {
+      std::int64_t level, over, ram_at_0;
+      std::uint32_t entry;
+    };
+    std::vector<Standing> waiting;
+    waiting.reserve(entries_.size());
+    for (std::uint32_t i = 0; i < entries_.size(); ++i) {
+      const Entry& entry = entries_[i];
+      const std::int64_t level = entry.cpu / cpu;
+      waiting.push_back({level, entry.cpu % cpu, entry.ram - level * ram, i});
+    }
+    const auto in_level = [](const Standing& a, const Standing& b) {
+      if (a.over != b.over) return a.over > b.over;
+      return a.ram_at_0 != b.ram_at_0 ? a.ram_at_0 > b.ram_at_0 : a.entry < b.entry;
+    };
+    std::ranges::sort(waiting, [&](const Standing& a, const Standing& b) {
+      return a.level != b.level ? a.level > b.level : in_level(a, b);
+    });
+    std::vector<Standing> active;
+    auto next = waiting.begin();
+    for (std::int64_t level = 0; left() > 0; --level) {
+      if (active.empty()) {
+        if (next == waiting.end()) return;
+        level = next->level;
+      }
+      const auto joined = static_cast<std::ptrdiff_t>(active.size());
+      for (; next != waiting.end() && next->level == level; ++next) active.push_back(*next);
+      std::inplace_merge(active.begin(), active.begin() + joined, active.end(), in_level);
+      if (level == 0) return;
+      std::erase_if(active, [&](const Standing& one) {
+        if (left() == 0) return false;
+        if (one.ram_at_0 + level * ram < ram) return true;
+        Entry& entry = entries_[one.entry];
+        const std::size_t node = node_of(entry);
+        take(node, cluster_.runtime_on(shape_, image_, node));
+        ++entry.placed;
+        return false;
+      });
+    }
+  }
+
+  void place_from_heap() {
+    std::ranges::make_heap(entries_, is_worse);
+    while (left() > 0 && !entries_.empty()) {
+      Entry& best = entries_.front();
       is_plain(node_of(best)) ? place_plainly(best) : place_by_rules(best);
     }
   }
 
   void place_plainly(Entry& best) {
     const std::size_t node = node_of(best);
-    const Amounts& asked = asked_on(node);
-    if (!has_room(best, asked)) return leave();
-    const KindAnswer& answer = shape_.images[image_].of_kind[cluster_.kind_of_[node]];
-    choices_.push_back({{node, answer.runtime}, image_, asked});
+    const Amounts asked = cluster_.asked_on(shape_, node);
+    if (best.cpu < asked.cpu.count() || best.ram < asked.ram.count()) return leave();
+    take(node, cluster_.runtime_on(shape_, image_, node));
     ++best.placed;
     best.cpu -= asked.cpu.count();
     best.ram -= asked.ram.count();
@@ -90,7 +157,7 @@ class AlikeRun {
     const std::size_t node = node_of(best);
     const auto slot = cluster_.pipeline().choose_on(request_, image_, node);
     if (!slot) return leave();
-    choices_.push_back({*slot, image_, asked_on(node)});
+    take(node, slot->runtime);
     cluster_.reserve(cluster_.holding_for(request_, *slot));
     const NodeRoom& room = cluster_.rows_.room(best.row);
     best.cpu = room.cpu;
@@ -100,37 +167,36 @@ class AlikeRun {
 
   // The best has less room than before.
   void sift_down() {
-    const Entry moved = heap_.front();
+    const Entry moved = entries_.front();
     std::size_t hole = 0;
-    for (std::size_t child = 1; child < heap_.size(); child = 2 * hole + 1) {
-      if (child + 1 < heap_.size() && is_worse(heap_[child], heap_[child + 1])) ++child;
-      if (!is_worse(moved, heap_[child])) break;
-      heap_[hole] = heap_[child];
+    for (std::size_t child = 1; child < entries_.size(); child = 2 * hole + 1) {
+      if (child + 1 < entries_.size() && is_worse(entries_[child], entries_[child + 1])) ++child;
+      if (!is_worse(moved, entries_[child])) break;
+      entries_[hole] = entries_[child];
       hole = child;
     }
-    heap_[hole] = moved;
+    entries_[hole] = moved;
   }
 
   // The best can take no more.
   void leave() {
-    write_down(heap_.front());
-    heap_.front() = heap_.back();
-    heap_.pop_back();
-    if (!heap_.empty()) sift_down();
+    write_down(entries_.front());
+    entries_.front() = entries_.back();
+    entries_.pop_back();
+    if (!entries_.empty()) sift_down();
   }
 
   void write_down(const Entry& entry) {
     if (entry.placed == 0) return;
     const std::size_t node = node_of(entry);
-    const Slot slot{node, shape_.images[image_].of_kind[cluster_.kind_of_[node]].runtime};
-    const Holding holding = cluster_.holding_for(request_, slot);
+    const Holding holding =
+        cluster_.holding_for(request_, {node, cluster_.runtime_on(shape_, image_, node)});
     cluster_.ledger_.reserve(holding, entry.placed);
     cluster_.changed(holding);
   }
 
   void settle() {
-    for (const Entry& entry : heap_) write_down(entry);
-    heap_.clear();
+    for (const Entry& entry : entries_) write_down(entry);
   }
 
   Cluster& cluster_;
@@ -139,11 +205,13 @@ class AlikeRun {
   const Shape& shape_;
   std::uint32_t image_ = 0;
   RowSet rows_;
-  std::vector<Entry> heap_;
-  std::vector<Choice> choices_;
+  std::vector<Entry> entries_;
+  bool are_plain_ = false;
+  std::int64_t cpu_max_ = 0;
+  std::vector<Spot> spots_;
 };
 
-std::vector<Choice> Cluster::place_alike(const Request& request, std::size_t count) {
+std::vector<Spot> Cluster::place_alike(const Request& request, std::size_t count) {
   return AlikeRun(*this, request, count).carry_out();
 }
 

@@ -8,8 +8,8 @@
 
 namespace berth::placement {
 
-Cluster::Cluster(std::vector<SnapshotNode> nodes)
-    : nodes_(std::move(nodes)), ledger_(nodes_, Ledger::Capacity::Full) {
+Cluster::Cluster(std::vector<SnapshotNode> nodes, Ledger::Capacity capacity)
+    : nodes_(std::move(nodes)), ledger_(nodes_, capacity) {
   kind_of_.reserve(nodes_.size());
   for (std::size_t node = 0; node < nodes_.size(); ++node) {
     positions_.emplace(nodes_[node].id, node);
@@ -162,50 +162,44 @@ Holding Cluster::holding_for(const Request& request, Slot slot) const {
 // The first of the best types, then the smallest name, that no rule about kinds turns down.
 KindAnswer Cluster::answer_of(const Request& request, std::uint32_t image, KindNumber kind) const {
   const SnapshotNode& node = kinds_[kind].view;
+  const auto& runtimes = node.info->runtimes;
   const auto types = model::runtime_types_of(*request.item, request.item->images[image]);
-  KindAnswer answer{.is_known = true};
-  std::size_t preference = types.size();
-  for (std::size_t i = 0; i < node.info->runtimes.size(); ++i) {
-    const model::Runtime& runtime = node.info->runtimes[i];
-    const Candidate candidate{.request = request,
-                              .image = request.item->images[image],
-                              .types = types,
-                              .node = node,
-                              .slot = {0, i},
-                              .runtime = &runtime,
-                              .asked = {},
-                              .ledger = ledger_,
-                              .planned = nullptr,
-                              .purpose = Purpose::Place};
-    const bool refused = std::ranges::any_of(rules(), [&](const Rule* rule) {
+  Candidate candidate{.request = request,
+                      .image = request.item->images[image],
+                      .types = types,
+                      .node = node,
+                      .slot = {},
+                      .runtime = nullptr,
+                      .asked = {},
+                      .ledger = ledger_,
+                      .planned = nullptr,
+                      .purpose = Purpose::Place};
+  const auto rank = [&](std::size_t runtime) {
+    return std::pair(std::ranges::find(types, runtimes[runtime].type), runtimes[runtime].id);
+  };
+  std::optional<std::size_t> best;
+  for (std::size_t runtime = 0; runtime < runtimes.size(); ++runtime) {
+    candidate.runtime = &runtimes[runtime];
+    const bool is_refused = std::ranges::any_of(rules(), [&](const Rule* rule) {
       return rule->about == About::Kind && rule->turns_down(candidate);
     });
-    if (refused) continue;
-    const auto place =
-        static_cast<std::size_t>(std::ranges::find(types, runtime.type) - types.begin());
-    const bool is_better = place < preference ||
-                           (place == preference &&
-                            runtime.id < node.info->runtimes[answer.runtime].id);
-    if (answer.fits && !is_better) continue;
-    answer.fits = true;
-    answer.runtime = static_cast<std::uint32_t>(i);
-    preference = place;
+    if (is_refused) continue;
+    if (!best || rank(runtime) < rank(*best)) best = runtime;
   }
-  return answer;
+  return best ? static_cast<KindAnswer>(*best) : kNoRuntime;
+}
+
+Amounts Cluster::asked_on(const Shape& shape, std::size_t node) const {
+  if (shape.asked) return *shape.asked;
+  return asked_of(*shape.item, nodes_[node].info->capacity, nodes_[node].settings);
 }
 
 // Kinds that have turned up since it was last asked for.
 void Cluster::learn_kinds(Shape& shape, const Request& request) {
-  for (auto kind = static_cast<KindNumber>(shape.asked.size()); kind < kinds_.size(); ++kind) {
-    const NodeKind& known = kinds_[kind];
-    const Amounts asked = asked_of(*request.item, known.info.capacity, known.view.settings);
-    if (shape.asked.empty()) shape.least = {asked.cpu.count(), asked.ram.count()};
-    shape.least.cpu = std::min(shape.least.cpu, asked.cpu.count());
-    shape.least.ram = std::min(shape.least.ram, asked.ram.count());
-    if (asked.storage > Bytes{} || asked.state > Bytes{}) shape.asks_for_disk = true;
-    shape.asked.push_back(asked);
-    for (std::uint32_t image = 0; image < shape.images.size(); ++image) {
-      shape.images[image].of_kind.push_back(answer_of(request, image, kind));
+  for (std::uint32_t image = 0; image < shape.images.size(); ++image) {
+    auto& runtimes = shape.images[image].runtimes;
+    while (runtimes.size() < kinds_.size()) {
+      runtimes.push_back(answer_of(request, image, static_cast<KindNumber>(runtimes.size())));
     }
   }
 }
@@ -225,7 +219,7 @@ void Cluster::learn_row(Shape& shape, const Request& request, std::size_t row) {
       (named.empty() || std::ranges::find(named, nodes_[node].id) != named.end()) &&
       lists_all(request, node);
   for (ShapeImage& image : shape.images) {
-    set_row(image.rows, row, may_fit && image.of_kind[kind_of_[node]].fits);
+    set_row(image.rows, row, may_fit && image.runtimes[kind_of_[node]] != kNoRuntime);
   }
 }
 
@@ -275,17 +269,20 @@ std::optional<Slot> Cluster::accept(const Request& request, const Shape& shape,
   const std::size_t node = node_at_[row];
   if (request.avoided != nullptr && request.avoided->contains(nodes_[node].id)) return std::nullopt;
   if (!is_plain(shape, node)) return pipeline().choose_on(request, image, node);
-  const Amounts& asked = shape.asked[kind_of_[node]];
-  if (!rows_.has_room(row, {asked.cpu.count(), asked.ram.count()})) return std::nullopt;
-  return Slot{node, shape.images[image].of_kind[kind_of_[node]].runtime};
+  if (!shape.asked) {
+    const Amounts asked = asked_on(shape, node);
+    if (!rows_.has_room(row, {asked.cpu.count(), asked.ram.count()})) return std::nullopt;
+  }
+  return Slot{node, runtime_on(shape, image, node)};
 }
 
 std::optional<Slot> Cluster::choose_image(const Request& request, const Shape& shape,
-                                          std::uint32_t image) {
+                                          std::uint32_t image, const std::vector<Slot>& but) {
   const RowSet& rows = rows_with_shared(shape, image);
   for (const Stretch& stretch : stretches_) {
     std::optional<Slot> slot;
     const auto accepts = [&](std::size_t row) {
+      if (std::ranges::find(but, node_at_[row], &Slot::node) != but.end()) return false;
       const auto accepted = accept(request, shape, image, row);
       if (accepted) slot = accepted;
       return accepted.has_value();
@@ -293,6 +290,18 @@ std::optional<Slot> Cluster::choose_image(const Request& request, const Shape& s
     if (rows_.find_best(rows, stretch.begin, stretch.end, shape.least, accepts)) return slot;
   }
   return std::nullopt;
+}
+
+std::vector<Slot> Cluster::best_of(const Request& request, std::uint32_t image,
+                                   std::size_t count) {
+  const Shape& shape = shape_of(request);
+  std::vector<Slot> best;
+  while (best.size() < count) {
+    const auto next = choose_image(request, shape, image, best);
+    if (!next) break;
+    best.push_back(*next);
+  }
+  return best;
 }
 
 std::optional<Choice> Cluster::choose_on(const Request& request, std::size_t node) const {
@@ -313,8 +322,8 @@ std::optional<Choice> Cluster::choose(const Request& request) {
   for (std::uint32_t image = 0; image < shape.images.size(); ++image) {
     std::optional<Slot> slot;
     if (home) slot = pipeline().choose_on(request, image, *home);
-    if (!slot) slot = choose_image(request, shape, image);
-    if (slot) return Choice{*slot, image, shape.asked[kind_of_[slot->node]]};
+    if (!slot) slot = choose_image(request, shape, image, {});
+    if (slot) return Choice{*slot, image, asked_on(shape, slot->node)};
   }
   return std::nullopt;
 }

@@ -15,6 +15,16 @@
 
 namespace berth::placement {
 
+// Where an instance of a run goes.
+struct Spot {
+  std::uint32_t node = 0;
+  std::uint16_t runtime = 0;
+  std::uint16_t image = 0;
+
+  Slot slot() const { return {node, runtime}; }
+  friend bool operator==(const Spot&, const Spot&) = default;
+};
+
 // The cluster as it stands: its nodes, who holds what of them, and an index by which a place is
 // found without asking every node. Its answers are those of the pipeline, to the last tie; what a
 // rule says of a node is asked once for all nodes of a kind, and room is compared in columns.
@@ -22,11 +32,13 @@ namespace berth::placement {
 // Nodes are known by their position, which stays while nodes are only added or changed.
 class Cluster {
  public:
-  explicit Cluster(std::vector<SnapshotNode> nodes = {});
+  explicit Cluster(std::vector<SnapshotNode> nodes = {},
+                   Ledger::Capacity capacity = Ledger::Capacity::Full);
 
   const std::vector<SnapshotNode>& nodes() const { return nodes_; }
   const Ledger& ledger() const { return ledger_; }
   std::optional<std::size_t> find(const model::NodeId& id) const;
+  const std::map<model::NodeId, std::size_t>& positions() const { return positions_; }
   // The reference, which also tells why.
   Pipeline pipeline() const { return {nodes_, ledger_, Measuring::Requested, nullptr}; }
 
@@ -46,12 +58,15 @@ class Cluster {
 
   // The best place, as Pipeline::choose finds it.
   std::optional<Choice> choose(const Request& request);
+  // The best places of the image, the best first, one of each node, so many at most. REQUIRES: it
+  // is neither bound to a runtime nor at home anywhere.
+  std::vector<Slot> best_of(const Request& request, std::uint32_t image, std::size_t count);
   // Whether the node could take it.
   std::optional<Choice> choose_on(const Request& request, std::size_t node) const;
 
   // Places that many instances which ask alike, one after the other, and gives their places: as
   // many as there is room for. REQUIRES: none is bound to a runtime, at home or failed anywhere.
-  std::vector<Choice> place_alike(const Request& request, std::size_t count);
+  std::vector<Spot> place_alike(const Request& request, std::size_t count);
 
   // Grows with every change after which another answer is possible.
   std::uint64_t version() const { return version_; }
@@ -79,13 +94,17 @@ class Cluster {
   void learn_row(Shape& shape, const Request& request, std::size_t row);
   bool lists_all(const Request& request, std::size_t node) const;
   KindAnswer answer_of(const Request& request, std::uint32_t image, KindNumber kind) const;
+  Amounts asked_on(const Shape& shape, std::size_t node) const;
+  std::size_t runtime_on(const Shape& shape, std::uint32_t image, std::size_t node) const {
+    return shape.images[image].runtimes[kind_of_[node]];
+  }
   bool is_plain(const Shape& shape, std::size_t node) const;
   // The rows of the image whose shared resources have a unit left.
   const RowSet& rows_with_shared(const Shape& shape, std::uint32_t image);
   std::optional<Slot> accept(const Request& request, const Shape& shape, std::uint32_t image,
                              std::size_t row) const;
-  std::optional<Slot> choose_image(const Request& request, const Shape& shape,
-                                   std::uint32_t image);
+  std::optional<Slot> choose_image(const Request& request, const Shape& shape, std::uint32_t image,
+                                   const std::vector<Slot>& but);
 
   std::vector<SnapshotNode> nodes_;
   std::map<model::NodeId, std::size_t> positions_;

@@ -94,10 +94,14 @@ class World {
   bool place_run(std::size_t first, std::size_t last) {
     Request alike = requests_[first];
     if (alike.own_runtime) return place_one_by_one(first, last);
-    const std::vector<Choice> choices = cluster_.place_alike(alike, last - first);
+    const std::vector<Spot> spots = cluster_.place_alike(alike, last - first);
     for (std::size_t i = first; i < last; ++i) {
       const std::size_t number = i - first;
-      const auto fast = number < choices.size() ? std::optional(choices[number]) : std::nullopt;
+      std::optional<Choice> fast;
+      if (number < spots.size()) {
+        const Slot slot = spots[number].slot();
+        fast = {slot, spots[number].image, cluster_.holding_for(alike, slot).amounts};
+      }
       const auto slow = reference_.pipeline().choose(alike);
       if (!is_same(fast, slow)) return false;
       if (!slow) continue;

@@ -9,10 +9,6 @@ namespace {
 
 bool has_limits(const model::Runtime& runtime) { return runtime.limits != model::RuntimeLimits{}; }
 
-bool asks_by_capacity(const model::NodeSettings& settings) {
-  return settings.default_request.cpu || settings.default_request.ram;
-}
-
 // Words for people do not make a kind.
 model::Runtime without_words(const model::Runtime& runtime) {
   model::Runtime plain;
@@ -33,21 +29,15 @@ bool is_alike(const model::Runtime& a, const model::Runtime& b) {
 
 bool are_of_a_kind(const SnapshotNode& a, const SnapshotNode& b) {
   const auto parts = [](const SnapshotNode& node) {
-    const auto& settings = node.settings;
-    return std::tie(node.reachability, node.cordoned, node.ready, settings.labels, settings.ratios,
-                    settings.default_request, node.info->state);
+    return std::tie(node.reachability, node.cordoned, node.ready, node.settings.labels,
+                    node.info->state);
   };
   const auto has_store = [](const SnapshotNode& node) { return node.info->store_problem.empty(); };
   const auto is_limited = [](const SnapshotNode& node) {
     return node.info->partitions.storage || node.info->partitions.state;
   };
-  const auto name = [](const model::SharedResource& shared) -> const std::string& {
-    return shared.name;
-  };
   return parts(a) == parts(b) && has_store(a) == has_store(b) && is_limited(a) == is_limited(b) &&
-         std::ranges::equal(a.info->runtimes, b.info->runtimes, is_alike) &&
-         std::ranges::equal(a.info->shared_resources, b.info->shared_resources, {}, name, name) &&
-         (!asks_by_capacity(a.settings) || a.info->capacity == b.info->capacity);
+         std::ranges::equal(a.info->runtimes, b.info->runtimes, is_alike);
 }
 
 // Only to find kinds that may be the same: nothing can be told from it.
@@ -68,10 +58,6 @@ std::size_t hash_of(const SnapshotNode& node) {
     hash.add(runtime.id.value());
     hash.add(static_cast<std::size_t>(runtime.ready));
   }
-  if (asks_by_capacity(node.settings)) {
-    hash.add(static_cast<std::size_t>(node.info->capacity.cpu.count()));
-    hash.add(static_cast<std::size_t>(node.info->capacity.ram.count()));
-  }
   return hash.value();
 }
 
@@ -79,11 +65,7 @@ model::NodeInfo info_of(const SnapshotNode& node) {
   model::NodeInfo info;
   info.state = node.info->state;
   info.store_problem = node.info->store_problem;
-  info.capacity = node.info->capacity;
   info.partitions = node.info->partitions;
-  for (const model::SharedResource& shared : node.info->shared_resources) {
-    info.shared_resources.push_back({shared.name, 0});
-  }
   std::ranges::transform(node.info->runtimes, std::back_inserter(info.runtimes), without_words);
   return info;
 }
@@ -91,8 +73,6 @@ model::NodeInfo info_of(const SnapshotNode& node) {
 SnapshotNode view_of(const SnapshotNode& node) {
   SnapshotNode view;
   view.settings.labels = node.settings.labels;
-  view.settings.ratios = node.settings.ratios;
-  view.settings.default_request = node.settings.default_request;
   view.reachability = node.reachability;
   view.cordoned = node.cordoned;
   view.ready = node.ready;

@@ -8,8 +8,8 @@
 
 namespace berth::placement {
 
-// What standing rules and requests look at of a node: everything but its name and its room. Large
-// clusters have few kinds of nodes, and what is found out about one of a kind holds for all.
+// What rules look at of a node beside its name and its room. Large clusters have few kinds of
+// nodes, and what is found out about one of a kind holds for all.
 struct NodeKind {
   model::NodeInfo info;
   SnapshotNode view;  // of `info`, without what does not matter

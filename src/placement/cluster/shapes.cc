@@ -2,11 +2,37 @@
 
 #include <algorithm>
 
+#include "placement/asked.h"
+
 namespace berth::placement {
 namespace {
 
 // More than a sorted batch needs at a time. Each takes an eighth of a byte per node and image.
 constexpr std::size_t kShapesMax = 1024;
+
+bool is_same_everywhere(const model::Item& item) {
+  const auto is_given = [&](auto resource) {
+    return (item.request.*resource).has_value() || !(item.quotas.*resource).has_value();
+  };
+  // Of cpu and ram, nodes may have a part that is asked for by default.
+  return item.request.cpu && item.request.ram && is_given(&model::ResourceSpec::storage) &&
+         is_given(&model::ResourceSpec::state);
+}
+
+void learn_amounts(Shape& shape) {
+  const model::Item& item = *shape.item;
+  const bool asks_nothing =
+      item.skip_resource_limits || item.type == model::ItemType::Component;
+  if (asks_nothing || is_same_everywhere(item)) {
+    shape.asked = asked_of(item, {}, {});
+    shape.least = {shape.asked->cpu.count(), shape.asked->ram.count()};
+  }
+  const auto asks = [&](auto resource) {
+    return (item.request.*resource).has_value() || (item.quotas.*resource).has_value();
+  };
+  shape.asks_for_disk = !asks_nothing && (asks(&model::ResourceSpec::storage) ||
+                                          asks(&model::ResourceSpec::state));
+}
 
 Shape shape_of(const Request& request) {
   Shape shape;
@@ -16,6 +42,7 @@ Shape shape_of(const Request& request) {
   shape.images.resize(request.item->images.size());
   shape.takes_shared =
       !request.item->skip_resource_limits && !request.item->shared_resources.empty();
+  learn_amounts(shape);
   return shape;
 }
 
@@ -70,9 +97,9 @@ void Shapes::forget() {
 std::size_t Shapes::bytes() const {
   std::size_t bytes = 0;
   for (const Shape& shape : shapes_) {
-    bytes += sizeof(Shape) + shape.asked.capacity() * sizeof(Amounts);
+    bytes += sizeof(Shape);
     for (const ShapeImage& image : shape.images) {
-      bytes += image.of_kind.capacity() * sizeof(KindAnswer) + image.rows.capacity() * 8;
+      bytes += image.runtimes.capacity() * sizeof(KindAnswer) + image.rows.capacity() * 8;
     }
   }
   return bytes;

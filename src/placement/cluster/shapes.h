@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <list>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -13,16 +14,14 @@
 
 namespace berth::placement {
 
-// What nodes of a kind say to an image of a shape, whatever room they have.
-struct KindAnswer {
-  bool is_known = false;
-  bool fits = false;
-  std::uint32_t runtime = 0;  // the best of those that no standing rule turns down
-};
+// What nodes of a kind say to an image, whatever room they have: which of their runtimes is the
+// best of those that no rule turns down.
+using KindAnswer = std::uint16_t;
+constexpr KindAnswer kNoRuntime = 0xffff;
 
 struct ShapeImage {
-  std::vector<KindAnswer> of_kind;
-  RowSet rows;  // of the nodes whose kind fits
+  std::vector<KindAnswer> runtimes;  // by kind
+  RowSet rows;                       // of the nodes whose kind fits
 };
 
 // What instances ask for that ask alike: an item, labels and names of nodes.
@@ -32,10 +31,10 @@ struct Shape {
   std::vector<model::NodeId> nodes;
 
   std::vector<ShapeImage> images;
-  std::vector<Amounts> asked;  // by kind of node
-  std::uint64_t rows_of = 0;   // the order of rows that `images` are about; 0: none yet
+  std::uint64_t rows_of = 0;              // the order of rows that they are about; 0: none yet
   std::vector<std::uint32_t> stale_rows;  // whose nodes are others by now
-  Need least;                  // that any node is asked for
+  std::optional<Amounts> asked;           // where that is the same of all nodes
+  Need least;                             // that any node is asked for
   bool asks_for_disk = false;
   bool takes_shared = false;
 };
