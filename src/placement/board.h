@@ -88,7 +88,9 @@ class Board {
   // The best place, and what the nodes said.
   std::optional<std::pair<Choice, model::NodeAnswers>> choose(std::size_t request);
   bool hear_best(Recorder& recorder, std::size_t request, const Choice& choice);
-  bool is_indexed() const { return measuring_ == Measuring::Requested && !planned_; }
+  bool is_indexed() const {
+    return options_.search == Search::Indexed && measuring_ == Measuring::Requested && !planned_;
+  }
   void sit(std::size_t request, const Choice& choice, model::NodeAnswers answers);
   Placement placement_of(std::size_t request);
   Refusal refusal_of(std::size_t request);

@@ -149,8 +149,13 @@ enum class Verdicts { PerNode, ReasonOnly };
 // can be told later.
 enum class Answers { NotKept, Kept };
 
+// How places are found: by the index, or by asking every node, which is the reference. The plan is
+// the same.
+enum class Search { Indexed, Scan };
+
 struct Options {
   Mode mode = Mode::Run;
+  Search search = Search::Indexed;
   Verdicts verdicts = Verdicts::PerNode;
   Answers answers = Answers::NotKept;
   std::optional<model::InstanceKey> explain;
