@@ -65,6 +65,14 @@ Holding Board::holding_for(std::size_t request, const Choice& choice) const {
   return holding_of(asked, *asked.item, choice.slot.node, choice.slot.runtime);
 }
 
+std::optional<Holding> Board::present_holding(std::size_t request) const {
+  const Request& asked = requests_[request];
+  const auto node = find_node(asked.present->place.node);
+  if (!node) return std::nullopt;
+  const model::Item& running = asked.present_item ? *asked.present_item : *asked.item;
+  return holding_of(asked, running, *node, find_runtime(*node, asked.present->place.runtime));
+}
+
 Recorder* Board::recorder_for(std::size_t request) {
   if (options_.answers == Answers::NotKept) return nullptr;
   const Present* present = requests_[request].present;
@@ -109,8 +117,16 @@ bool Board::hear_best(Recorder& recorder, std::size_t request, const Choice& cho
 }
 
 bool Board::place(std::size_t request, std::string how) {
+  if (last_refused_ && refused_in_ == version() && is_indexed() &&
+      ask_alike(requests_[request], requests_[*last_refused_])) {
+    return false;
+  }
   auto found = choose(request);
-  if (!found) return false;
+  if (!found) {
+    last_refused_ = request;
+    refused_in_ = version();
+    return false;
+  }
   explain(request, std::move(how));
   sit(request, found->first, std::move(found->second));
   return true;
@@ -185,17 +201,24 @@ void Board::begin_relief() {
   planned_ = usage_by_now();
 }
 
+// Who asks for the same in the same room is told the same.
 void Board::refuse(std::size_t request) {
   Seat& seat = seats_[request];
   const Pipeline now = pipeline();
   seat = Seat{.made_room_for = seat.made_room_for};
-  seat.rejection = now.reject(requests_[request]);
+  const bool is_told = last_told_ && told_in_ == version() && is_indexed() &&
+                       ask_alike(requests_[request], requests_[*last_told_]);
+  seat.rejection = is_told ? seats_[*last_told_].rejection
+                           : std::make_shared<const Rejection>(now.reject(requests_[request]));
   if (!tells_verdicts(request)) {
-    seat.rejection->verdicts.clear();
+    seat.rejection = std::make_shared<const Rejection>(
+        Rejection{seat.rejection->reason, seat.rejection->image, {}});
     return;
   }
-  seat.hint = hint_to_place(now, requests_[request]);
+  seat.hint = is_told ? seats_[*last_told_].hint : hint_to_place(now, requests_[request]);
   explain(request, fmt::format("refused: {}", model::to_string(seat.rejection->reason)));
+  last_told_ = request;
+  told_in_ = version();
 }
 
 bool Board::tells_verdicts(std::size_t request) {
@@ -214,14 +237,13 @@ void Board::leave_alone(std::size_t request, Rejection rejection) {
   if (node) {
     const auto runtime = find_runtime(*node, asked.present->place.runtime);
     seat.hint = hint_to_keep(pipeline(), asked, *node, runtime);
-    const model::Item& running = asked.present_item ? *asked.present_item : *asked.item;
-    seat.holding = holding_of(asked, running, *node, runtime);
+    seat.holding = present_holding(request);
     cluster_.reserve(*seat.holding);
   }
   explain(request,
           fmt::format("pinned to {}, and left as it is there: {}",
                       model::to_string(asked.present->place), model::to_string(rejection.reason)));
-  seat.rejection = std::move(rejection);
+  seat.rejection = std::make_shared<const Rejection>(std::move(rejection));
 }
 
 void Board::explain(std::size_t request, std::string summary) {
@@ -276,7 +298,7 @@ std::optional<model::InstanceKey> Board::made_room_for(std::size_t request) cons
 Refusal Board::refusal_of(std::size_t position) {
   const Request& request = requests_[position];
   const Seat& seat = seats_[position];
-  CHECK(seat.rejection, "whoever is not placed was refused");
+  CHECK(seat.rejection != nullptr, "whoever is not placed was refused");
   Refusal refusal{.key = request.key,
                   .version = request.item->version,
                   .reason = seat.rejection->reason,

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -18,8 +19,8 @@ namespace berth::placement {
 // What has been decided about one request so far.
 struct Seat {
   std::optional<Choice> choice;
-  std::optional<Holding> holding;      // with a choice, and for what is left alone
-  std::optional<Rejection> rejection;  // without a choice: why
+  std::optional<Holding> holding;              // with a choice, and for what is left alone
+  std::shared_ptr<const Rejection> rejection;  // without a choice: why
   std::string hint;
   bool left_alone = false;  // pinned, and may not stay by the rules: what runs is not touched
   model::NodeAnswers answers = {};
@@ -49,12 +50,17 @@ class Board {
     return {nodes(), ledger, measuring_, &planned};
   }
 
+  // Grows with every change of the room that is left.
+  std::uint64_t version() const { return cluster_.version(); }
+
   // The position of a node, and of a runtime on it.
   std::optional<std::size_t> find_node(const model::NodeId& id) const;
   std::optional<std::size_t> find_runtime(std::size_t node, const model::RuntimeId& id) const;
 
   // What the instance holds when it is placed there.
   Holding holding_for(std::size_t request, const Choice& choice) const;
+  // What the version that runs of it holds; of a node that is not known, nothing.
+  std::optional<Holding> present_holding(std::size_t request) const;
 
   // The best place in the room that is left, if there is one.
   bool place(std::size_t request, std::string how);
@@ -72,10 +78,6 @@ class Board {
   void begin_relief();
   const PlannedUsage& planned() const { return *planned_; }
   void report(Relief relief) { relief_.push_back(std::move(relief)); }
-
-  // Gives an instance's holding back, to see what that improves, or takes it again.
-  void release(std::size_t request) { cluster_.release(*seats_[request].holding); }
-  void reserve(std::size_t request) { cluster_.reserve(*seats_[request].holding); }
 
   // Ends the run.
   Plan take_plan();
@@ -109,6 +111,10 @@ class Board {
   Measuring measuring_;
   Cluster cluster_;
   std::vector<Seat> seats_;
+  std::optional<std::size_t> last_refused_;  // by place(), in this room:
+  std::uint64_t refused_in_ = 0;
+  std::optional<std::size_t> last_told_;  // by refuse(), in this room:
+  std::uint64_t told_in_ = 0;
   std::size_t verdicts_left_;
   std::optional<PlannedUsage> planned_;
   std::vector<Relief> relief_;

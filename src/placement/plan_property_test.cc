@@ -267,30 +267,5 @@ TEST(EveryPlan, GivesAHintWithEachRefusal) {
   });
 }
 
-// With much room and no trouble, so that plans without refusals are common.
-const ClusterShape kCalm{
-    .nodes_max = 8, .items_max = 3, .requests_max = 3, .instances_max = 2, .trouble_ppm = 0};
-
-TEST(EveryPlan, ChangesNothingOnceItIsCarriedOut) {
-  int tried = 0;
-  for_random_clusters(
-      [&](const model::Manifest& manifest, Random&) {
-        const Plan plan = plan_of(manifest);
-        if (!plan.refused.empty()) return;
-        ++tried;
-        const Plan again = plan_of(carried_out(manifest, plan));
-        EXPECT_FALSE(changes_anything(again));
-        ASSERT_EQ(again.placements.size(), plan.placements.size());
-        for (std::size_t i = 0; i < plan.placements.size(); ++i) {
-          EXPECT_EQ(again.placements[i].place, plan.placements[i].place);
-          EXPECT_EQ(again.placements[i].image, plan.placements[i].image);
-        }
-      },
-      kCalm);
-  EXPECT_GT(tried, 30) << "too few plans without refusals to prove anything";
-}
-
-// A cluster, and one more service to come.
-
 }  // namespace
 }  // namespace berth::placement

@@ -147,6 +147,13 @@ bool is_left_alone(const Request& request) {
   return request.present != nullptr && !request.present->untold && model::is_pinned(*request.item);
 }
 
+bool ask_alike(const Request& a, const Request& b) {
+  const auto is_plain = [](const Request& request) {
+    return !request.own_runtime && request.home == nullptr && request.avoided == nullptr;
+  };
+  return a.run == b.run && a.item == b.item && is_plain(a) && is_plain(b);
+}
+
 bool has_storage(const model::Item& item) {
   return item.type == model::ItemType::Service &&
          (item.quotas.storage.value_or(Bytes{}) > Bytes{} ||

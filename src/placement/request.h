@@ -35,6 +35,9 @@ bool has_storage(const model::Item& item);
 // Whether it is pinned to where it runs: what cannot stay there by the rules is not touched.
 bool is_left_alone(const Request& request);
 
+// Whether whatever holds for a new place of one holds for the other.
+bool ask_alike(const Request& a, const Request& b);
+
 // Whether `a` is scheduled before `b`.
 bool scheduled_before(const Request& a, const Request& b);
 

@@ -20,8 +20,8 @@ namespace berth::placement {
 inline constexpr std::uint64_t kSeeds = 400;
 
 inline void for_random_clusters(const std::function<void(const model::Manifest&, Random&)>& check,
-                                const ClusterShape& shape = {}) {
-  for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
+                                const ClusterShape& shape = {}, std::uint64_t seeds = kSeeds) {
+  for (std::uint64_t seed = 1; seed <= seeds; ++seed) {
     SCOPED_TRACE(fmt::format("seed {}", seed));
     Random random(seed);
     const model::Manifest manifest = random_cluster(random, shape);

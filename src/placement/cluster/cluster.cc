@@ -88,8 +88,8 @@ void Cluster::order_rows() {
     row_of_[node_at_[row]] = static_cast<std::uint32_t>(row);
     largest.cpu = std::max(largest.cpu, node.info->capacity.cpu.count());
     largest.ram = std::max(largest.ram, node.info->capacity.ram.count());
-    const bool goes_on = row > 0 && nodes_[node_at_[row - 1]].settings.priority ==
-                                        node.settings.priority;
+    const bool goes_on =
+        row > 0 && nodes_[node_at_[row - 1]].settings.priority == node.settings.priority;
     if (!goes_on) stretches_.push_back({row, row});
     stretches_.back().end = row + 1;
   }
@@ -264,8 +264,8 @@ const RowSet& Cluster::rows_with_shared(const Shape& shape, std::uint32_t image)
 }
 
 // Where more than cpu and ram matters the rules have the last word.
-std::optional<Slot> Cluster::accept(const Request& request, const Shape& shape,
-                                    std::uint32_t image, std::size_t row) const {
+std::optional<Slot> Cluster::accept(const Request& request, const Shape& shape, std::uint32_t image,
+                                    std::size_t row) const {
   const std::size_t node = node_at_[row];
   if (request.avoided != nullptr && request.avoided->contains(nodes_[node].id)) return std::nullopt;
   if (!is_plain(shape, node)) return pipeline().choose_on(request, image, node);
@@ -292,8 +292,7 @@ std::optional<Slot> Cluster::choose_image(const Request& request, const Shape& s
   return std::nullopt;
 }
 
-std::vector<Slot> Cluster::best_of(const Request& request, std::uint32_t image,
-                                   std::size_t count) {
+std::vector<Slot> Cluster::best_of(const Request& request, std::uint32_t image, std::size_t count) {
   const Shape& shape = shape_of(request);
   std::vector<Slot> best;
   while (best.size() < count) {

@@ -152,7 +152,8 @@ class World {
     const std::size_t node = random_.below(nodes_.size());
     switch (random_.below(6)) {
       case 0: {
-        nodes_[node].system_usage = {Dmips{random_.between(0, 400)}, Bytes{random_.between(0, 900)}};
+        nodes_[node].system_usage = {Dmips{random_.between(0, 400)},
+                                     Bytes{random_.between(0, 900)}};
         cluster_.set_system_usage(node, nodes_[node].system_usage);
         reference_.ledger().set_system_usage(node, nodes_[node].system_usage);
         return;

@@ -12,24 +12,24 @@ const ClusterShape kWide{.nodes_max = 90,
                          .running_ppm = 300'000,
                          .trouble_ppm = 30'000};
 
-void expect_same_plans(const ClusterShape& shape) {
+void expect_same_plans(const ClusterShape& shape, std::uint64_t seeds) {
   for_random_clusters(
       [](const model::Manifest& manifest, Random&) {
         const Snapshot snapshot = snapshot_of(manifest);
         for (const Mode mode : {Mode::Run, Mode::Replan, Mode::RebalanceMinimal}) {
           for (const Answers answers : {Answers::Kept, Answers::NotKept}) {
-            EXPECT_EQ(make_plan(snapshot, {.mode = mode, .answers = answers}),
-                      make_plan(snapshot,
-                                {.mode = mode, .search = Search::Scan, .answers = answers}));
+            EXPECT_EQ(
+                make_plan(snapshot, {.mode = mode, .answers = answers}),
+                make_plan(snapshot, {.mode = mode, .search = Search::Scan, .answers = answers}));
           }
         }
       },
-      shape);
+      shape, seeds);
 }
 
-TEST(IndexedPlan, IsTheOneOfTheScanInAWideCluster) { expect_same_plans(kWide); }
+TEST(IndexedPlan, IsTheOneOfTheScanInAWideCluster) { expect_same_plans(kWide, 40); }
 
-TEST(IndexedPlan, IsTheOneOfTheScanInACrowdedCluster) { expect_same_plans(kCrowded); }
+TEST(IndexedPlan, IsTheOneOfTheScanInACrowdedCluster) { expect_same_plans(kCrowded, kSeeds); }
 
 }  // namespace
 }  // namespace berth::placement

@@ -21,8 +21,7 @@ bool is_same_everywhere(const model::Item& item) {
 
 void learn_amounts(Shape& shape) {
   const model::Item& item = *shape.item;
-  const bool asks_nothing =
-      item.skip_resource_limits || item.type == model::ItemType::Component;
+  const bool asks_nothing = item.skip_resource_limits || item.type == model::ItemType::Component;
   if (asks_nothing || is_same_everywhere(item)) {
     shape.asked = asked_of(item, {}, {});
     shape.least = {shape.asked->cpu.count(), shape.asked->ram.count()};
@@ -30,8 +29,8 @@ void learn_amounts(Shape& shape) {
   const auto asks = [&](auto resource) {
     return (item.request.*resource).has_value() || (item.quotas.*resource).has_value();
   };
-  shape.asks_for_disk = !asks_nothing && (asks(&model::ResourceSpec::storage) ||
-                                          asks(&model::ResourceSpec::state));
+  shape.asks_for_disk =
+      !asks_nothing && (asks(&model::ResourceSpec::storage) || asks(&model::ResourceSpec::state));
 }
 
 Shape shape_of(const Request& request) {

@@ -21,12 +21,20 @@ RequestList place_round(Board& board, const RequestList& requests);
 // Gives those that had to make room for the refused.
 RequestList displace_round(Board& board, const RequestList& refused);
 
+// Whether what was left alone can be kept after all, when others have made room.
+bool keep_again(Board& board);
+
 // The last word: what may stay for the time being.
 void stay_round(Board& board);
+
+// Says of all who are without a place why, as things are now.
+void refuse_round(Board& board);
 
 // Of a minimal rebalance, when everybody has a place: as few as possible leave overloaded nodes.
 void relieve_round(Board& board);
 
 RequestList all_requests(const Board& board);
+// Neither placed nor left alone.
+RequestList without_place(const Board& board);
 
 }  // namespace berth::placement
