@@ -7,7 +7,8 @@ namespace berth::bench {
 
 const std::vector<Benchmark>& all_benchmarks() {
   static const std::vector<Benchmark> kAll{
-      {"placement", "How long does the reference engine look for a place?", placement_per_instance},
+      {"placement", "How long does a place take to find, by the index and by the scan?",
+       placement_per_instance},
       {"launch", "What does an instance cost from the call until it is active?",
        launch_per_instance},
       {"report", "How long does a node that reports 5,000 instances hold up the others?",

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -8,11 +9,22 @@
 // here passes or fails.
 namespace berth::bench {
 
+// Of a row about placement, for programs.
+struct Figures {
+  std::string work;
+  std::size_t nodes = 0;
+  std::size_t instances = 0;
+  double ns_per_instance = 0;
+  double reference_ns_per_instance = 0;
+  std::size_t bytes_per_node = 0;
+};
+
 struct Row {
   std::string what;
   double value = 0;
   std::string unit;
   std::string remark;  // the ratio to another row, mostly
+  std::optional<Figures> figures = {};
 };
 
 struct Benchmark {

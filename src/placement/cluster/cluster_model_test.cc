@@ -16,7 +16,7 @@ namespace {
 
 std::uint64_t worlds() {
   const char* asked = std::getenv("BERTH_PLACEMENT_WORLDS");
-  return asked == nullptr ? 150 : std::strtoull(asked, nullptr, 10);
+  return asked == nullptr ? 300 : std::strtoull(asked, nullptr, 10);
 }
 
 // The scan of all nodes, by the rules alone.

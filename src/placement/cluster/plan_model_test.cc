@@ -27,7 +27,7 @@ void expect_same_plans(const ClusterShape& shape, std::uint64_t seeds) {
       shape, seeds);
 }
 
-TEST(IndexedPlan, IsTheOneOfTheScanInAWideCluster) { expect_same_plans(kWide, 40); }
+TEST(IndexedPlan, IsTheOneOfTheScanInAWideCluster) { expect_same_plans(kWide, 12); }
 
 TEST(IndexedPlan, IsTheOneOfTheScanInACrowdedCluster) { expect_same_plans(kCrowded, kSeeds); }
 
