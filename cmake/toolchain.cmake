@@ -11,12 +11,12 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL GNU)
 endif()
 include_directories(${PROJECT_SOURCE_DIR}/src)
 
-# Eight files of a module at a time: most of the time of a compiler goes into headers and into what
+# Sixteen files of a module at a time: most of the time of a compiler goes into headers and into what
 # is generated from them, again in each file. So what a module hides in its sources needs names of
 # its own in the module. With -DCMAKE_UNITY_BUILD=OFF each file is compiled alone, as ./test --all
 # does, which shows what a file forgot to include.
 option(CMAKE_UNITY_BUILD "compile several files of a module together" ON)
-set(CMAKE_UNITY_BUILD_BATCH_SIZE 8)
+set(CMAKE_UNITY_BUILD_BATCH_SIZE 16)
 if(CMAKE_UNITY_BUILD AND CMAKE_CXX_COMPILER_ID STREQUAL GNU)
   add_compile_options(-Wno-subobject-linkage)  # a source file looks like a header then
 endif()

@@ -117,9 +117,9 @@ model::Manifest manifest_of(const Example& example) {
 }
 
 // What the reference thinks should happen: where everybody is in the end.
-class Reference {
+class BestOfAllSets {
  public:
-  explicit Reference(Example example) : example_(std::move(example)) {
+  explicit BestOfAllSets(Example example) : example_(std::move(example)) {
     std::ranges::sort(example_.services, [](const Service& a, const Service& b) {
       return std::tuple(-a.priority, a.name) < std::tuple(-b.priority, b.name);
     });
@@ -275,7 +275,7 @@ TEST(MinimalRebalance, MovesExactlyWhatTryingAllSetsFindsBest) {
     const model::Manifest manifest = manifest_of(example);
     if (changes_anything(plan_of(manifest)) || !plan_of(manifest).refused.empty()) continue;
 
-    Reference reference(example);
+    BestOfAllSets reference(example);
     const Plan plan = plan_of(manifest, {.mode = Mode::RebalanceMinimal});
     const auto expected = reference.run();
     std::size_t moved = 0;

@@ -30,8 +30,10 @@ class AlikeRun {
     std::int64_t cpu;
     std::int64_t ram;
     std::uint32_t row;
+    std::uint32_t units;       // of what is shared, that are left
     std::uint32_t placed = 0;  // and not written down yet
   };
+  static constexpr std::uint32_t kUnlimited = std::numeric_limits<std::uint32_t>::max();
 
   // Whether `a` is chosen before `b`.
   static bool is_better(const Entry& a, const Entry& b) {
@@ -42,9 +44,17 @@ class AlikeRun {
 
   std::size_t left() const { return count_ - spots_.size(); }
   std::size_t node_of(const Entry& entry) const { return cluster_.node_at_[entry.row]; }
-  // Whether its cpu and ram decide alone whether one more has room.
-  bool is_plain(std::size_t node) const {
-    return !shape_.takes_shared && cluster_.is_plain(shape_, node);
+  // Whether what stands in its entry decides alone whether one more has room.
+  bool is_plain(std::size_t node) const { return cluster_.is_plain(shape_, node); }
+
+  std::uint32_t units_on(std::size_t node) const {
+    if (!shape_.takes_shared) return kUnlimited;
+    std::int64_t units = kUnlimited;
+    for (const std::string& resource : shape_.item->shared_resources) {
+      const auto left = cluster_.ledger_.shared_left(node, resource);
+      if (left) units = std::min(units, std::max<std::int64_t>(*left, 0));
+    }
+    return static_cast<std::uint32_t>(units);
   }
   void take(std::size_t node, std::size_t runtime) {
     spots_.push_back({static_cast<std::uint32_t>(node), static_cast<std::uint16_t>(runtime),
@@ -60,8 +70,10 @@ class AlikeRun {
         const std::size_t row = block * 64 + static_cast<std::size_t>(__builtin_ctzll(rows));
         if (row < begin || row >= end || !cluster_.rows_.has_room(row, shape_.least)) continue;
         const NodeRoom& room = cluster_.rows_.room(row);
-        entries_.push_back({room.cpu, room.ram, static_cast<std::uint32_t>(row)});
-        are_plain_ = are_plain_ && is_plain(cluster_.node_at_[row]);
+        const std::size_t node = cluster_.node_at_[row];
+        const std::uint32_t units = units_on(node);
+        entries_.push_back({room.cpu, room.ram, static_cast<std::uint32_t>(row), units});
+        are_plain_ = are_plain_ && units == kUnlimited && is_plain(node);
         cpu_max_ = std::max(cpu_max_, room.cpu);
       }
     }
@@ -144,15 +156,18 @@ class AlikeRun {
   void place_plainly(Entry& best) {
     const std::size_t node = node_of(best);
     const Amounts asked = cluster_.asked_on(shape_, node);
-    if (best.cpu < asked.cpu.count() || best.ram < asked.ram.count()) return leave();
+    const bool is_full =
+        best.cpu < asked.cpu.count() || best.ram < asked.ram.count() || best.units == 0;
+    if (is_full) return leave();
     take(node, cluster_.runtime_on(shape_, image_, node));
     ++best.placed;
+    if (best.units != kUnlimited) --best.units;
     best.cpu -= asked.cpu.count();
     best.ram -= asked.ram.count();
     sift_down();
   }
 
-  // Caps, counts, partitions and what is shared: what is written down is asked each time.
+  // Caps, counts and partitions: what is written down is asked each time.
   void place_by_rules(Entry& best) {
     const std::size_t node = node_of(best);
     const auto slot = cluster_.pipeline().choose_on(request_, image_, node);
@@ -211,8 +226,22 @@ class AlikeRun {
   std::vector<Spot> spots_;
 };
 
+// A few are searched for one by one: gathering all nodes that may take them would cost more.
 std::vector<Spot> Cluster::place_alike(const Request& request, std::size_t count) {
-  return AlikeRun(*this, request, count).carry_out();
+  constexpr std::size_t kNodesPerSearch = 64;
+  if (count > nodes_.size() / kNodesPerSearch) {
+    return AlikeRun(*this, request, count).carry_out();
+  }
+  std::vector<Spot> spots;
+  while (spots.size() < count) {
+    const auto choice = choose(request);
+    if (!choice) break;
+    reserve(holding_for(request, choice->slot));
+    spots.push_back({static_cast<std::uint32_t>(choice->slot.node),
+                     static_cast<std::uint16_t>(choice->slot.runtime),
+                     static_cast<std::uint16_t>(choice->image)});
+  }
+  return spots;
 }
 
 }  // namespace berth::placement
