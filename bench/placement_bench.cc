@@ -67,7 +67,7 @@ Timing place_all(const World& world, Reasons reasons) {
     reference.ask(cluster, run.request);
     const auto start = Clock::now();
     const std::size_t placed = cluster.place_alike(run.request, run.count).size();
-    if (reasons == Reasons::Told && placed < run.count) cluster.pipeline().reject(run.request);
+    if (reasons == Reasons::Told && placed < run.count) cluster.why_not(run.request);
     spent += nanoseconds_since(start);
     timing.placed += placed;
   }

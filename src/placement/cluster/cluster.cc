@@ -327,6 +327,37 @@ std::optional<Choice> Cluster::choose(const Request& request) {
   return std::nullopt;
 }
 
+// Whoever is short of ram got further than those who are short of cpu.
+std::optional<Reason> Cluster::shortage_of(const Request& request, const Shape& shape,
+                                           std::uint32_t image) {
+  const bool has_history = request.own_runtime || request.avoided != nullptr;
+  if (has_history || !shape.asked || shape.asks_for_disk) return std::nullopt;
+  const RowSet& rows = rows_with_shared(shape, image);
+  bool any = false;
+  bool any_with_cpu = false;
+  for (std::size_t block = 0; block < rows.size() && !any_with_cpu; ++block) {
+    for (std::uint64_t left = rows[block]; left != 0 && !any_with_cpu; left &= left - 1) {
+      const std::size_t row = block * 64 + static_cast<std::size_t>(__builtin_ctzll(left));
+      if (!is_plain(shape, node_at_[row])) return std::nullopt;
+      any = true;
+      any_with_cpu = rows_.has_room(row, {.cpu = shape.least.cpu, .ram = 0});
+    }
+  }
+  if (!any) return std::nullopt;
+  return any_with_cpu ? Reason::InsufficientRam : Reason::InsufficientCpu;
+}
+
+Reason Cluster::why_not(const Request& request) {
+  const Shape& shape = shape_of(request);
+  std::optional<Reason> furthest;
+  for (std::uint32_t image = 0; image < shape.images.size(); ++image) {
+    const auto reason = shortage_of(request, shape, image);
+    if (!reason) return pipeline().reject(request).reason;
+    furthest = std::max(furthest.value_or(*reason), *reason);
+  }
+  return furthest.value_or(Reason::NoConnectedNodes);
+}
+
 std::size_t Cluster::index_bytes() const {
   std::size_t bytes = rows_.bytes() + shapes_.bytes() +
                       (node_at_.capacity() + row_of_.capacity()) * sizeof(std::uint32_t) +

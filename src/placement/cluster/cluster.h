@@ -68,6 +68,9 @@ class Cluster {
   // many as there is room for. REQUIRES: none is bound to a runtime, at home or failed anywhere.
   std::vector<Spot> place_alike(const Request& request, std::size_t count);
 
+  // Why choose() has found nothing: the reason of Pipeline::reject, without the nodes' own.
+  Reason why_not(const Request& request);
+
   // Grows with every change after which another answer is possible.
   std::uint64_t version() const { return version_; }
 
@@ -99,6 +102,9 @@ class Cluster {
     return shape.images[image].runtimes[kind_of_[node]];
   }
   bool is_plain(const Shape& shape, std::size_t node) const;
+  // Of an image for which only cpu and ram are short; nullopt: it is not as simple as that.
+  std::optional<Reason> shortage_of(const Request& request, const Shape& shape,
+                                    std::uint32_t image);
   // The rows of the image whose shared resources have a unit left.
   const RowSet& rows_with_shared(const Shape& shape, std::uint32_t image);
   std::optional<Slot> accept(const Request& request, const Shape& shape, std::uint32_t image,

@@ -87,6 +87,11 @@ class World {
     return !testing::Test::HasFailure();
   }
 
+  bool is_refused_alike(const Request& request) {
+    EXPECT_EQ(cluster_.why_not(request), reference_.pipeline().reject(request).reason);
+    return !testing::Test::HasFailure();
+  }
+
   void take(const Request& request, const Choice& choice) {
     held_.push_back(cluster_.holding_for(request, choice.slot));
   }
@@ -104,7 +109,7 @@ class World {
       }
       const auto slow = reference_.pipeline().choose(alike);
       if (!is_same(fast, slow)) return false;
-      if (!slow) continue;
+      if (!slow) return is_refused_alike(alike);
       take(alike, *slow);
       reference_.ledger().reserve(held_.back());
     }
@@ -117,6 +122,7 @@ class World {
       draw_history(request);
       const auto slow = reference_.pipeline().choose(request);
       if (!is_same(cluster_.choose(request), slow)) return false;
+      if (!slow && random_.below(16) == 0 && !is_refused_alike(request)) return false;
       if (slow) {
         take(request, *slow);
         cluster_.reserve(held_.back());
