@@ -158,6 +158,24 @@ TEST(Plan, WhatRunsKeepsItsRoomBeforeWhatWaitsToBegin) {
   EXPECT_NE(refusal_of(plan, key("a")), nullptr);
 }
 
+TEST(Plan, AnUpdateOfWhatIsPinnedDoesNotTakeTheRoomThatAHigherPriorityWaitsFor) {
+  const model::Document n1 = a_node("n1").with_cpu(100).running("pin", 0).running("x", 0);
+  model::Document updated = a_run("pin");
+  std::get<model::Deployment>(updated).run.front().version = "2";
+  const model::Manifest manifest{an_item("pin").pinned().asking_cpu(20),
+                                 an_item("pin").pinned().with_version("2").asking_cpu(40),
+                                 updated,
+                                 an_item("x").asking_cpu(80),
+                                 a_run("x", {.priority = 9}),
+                                 n1};
+  Snapshot snapshot = snapshot_of(manifest);
+  snapshot.present.at(key("x")).untold = true;
+  const Plan plan = make_plan(snapshot, {});
+  EXPECT_EQ(place_of(plan, key("x")), "n1/p");
+  ASSERT_NE(refusal_of(plan, key("pin")), nullptr);
+  EXPECT_TRUE(refusal_of(plan, key("pin"))->left_running);
+}
+
 TEST(Plan, ReasonsAreTheSameWithoutVerdicts) {
   const model::Manifest manifest{an_item("a").asking_cpu(2000), a_run("a"), a_node("n1")};
   const Plan brief = plan_of(manifest, {.verdicts = Verdicts::ReasonOnly});

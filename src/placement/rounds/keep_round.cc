@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "placement/rounds/rounds.h"
 
 namespace berth::placement {
@@ -122,6 +124,18 @@ class NextKeepRound {
   RequestList lost_;
 };
 
+bool is_anything_untold(const Board& board) {
+  return std::ranges::any_of(board.requests(), [](const Request& request) {
+    return request.present != nullptr && request.present->untold;
+  });
+}
+
+// What it holds is its own, past the rules. What its new version asks for is not: of that, whoever
+// was placed before it and only waits to begin comes first, and nobody could take it back.
+bool is_pinned_update(const Request& request) {
+  return is_left_alone(request) && request.present->version != request.item->version;
+}
+
 bool is_any_left_alone(const Board& board) {
   for (std::size_t i = 0; i < board.requests().size(); ++i) {
     if (board.seat(i).left_alone) return true;
@@ -146,7 +160,7 @@ void judge_left_alone(Board& board) {
 // other.
 RequestList keep_round(Board& board) {
   const auto& requests = board.requests();
-  std::vector<bool> stays(requests.size());
+  const bool anybody_waits = is_anything_untold(board);
   // What only waits to begin comes after what runs: that keeps its room, past the rules if it is
   // left alone.
   for (const bool untold : {false, true}) {
@@ -155,14 +169,15 @@ RequestList keep_round(Board& board) {
       const Request& request = requests[i];
       if (request.present == nullptr || request.present->untold != untold) continue;
       if (drain_of(board, request) != Drain::No) continue;
-      stays[i] = keep(board, i, why_it_stays(request));
+      if (anybody_waits && is_pinned_update(request)) {
+        board.leave_alone(i, {});
+      } else {
+        keep(board, i, why_it_stays(request));
+      }
     }
   }
-  RequestList rest;
-  for (std::size_t i = 0; i < requests.size(); ++i) {
-    if (!stays[i]) rest.push_back(i);
-  }
-  return rest;
+  if (anybody_waits) keep_again(board);
+  return without_place(board);
 }
 
 bool keep_again(Board& board) {
