@@ -19,8 +19,9 @@ using placement::Placement;
 using placement::Plan;
 using placement::Refusal;
 
-// A plan can free room that one refused earlier in it could use: planning again finds that. It
-// settles at once in practice; the bound keeps a surprise from stopping the daemon.
+// A plan is at rest, but what it refuses can change what is asked: without a place, an instance is
+// wanted in the version that its rollout goes to, or goes back to, and that may fit. It settles at
+// once in practice; the bound keeps a surprise from stopping the daemon.
 constexpr int kPlansPerStep = 8;
 
 // Rollouts whose next instance finds no room in its new version have failed; it is left alone.
