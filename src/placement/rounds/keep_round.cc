@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "placement/rounds/rounds.h"
+#include "placement/staying.h"
 
 namespace berth::placement {
 namespace {
@@ -31,26 +32,9 @@ bool keep(Board& board, std::size_t position, const char* why) {
   return true;
 }
 
-bool is_evicted(const SnapshotNode& node, const Request& request) {
-  return node.evicting.contains(request.present->place.runtime) &&
-         !model::is_pinned(*request.item) &&
-         !request.item->tolerates.contains(model::Toleration::RuntimeNotReady);
-}
-
-bool has_finished(const Request& request) {
-  return request.present->finished && !request.outdated &&
-         request.present->version == request.item->version;
-}
-
-// A component belongs to its node, and stays through a drain; so does what no longer runs.
 Drain drain_of(const Board& board, const Request& request) {
-  if (request.item->type == model::ItemType::Component) return Drain::No;
-  if (has_finished(request)) return Drain::No;
-  const auto position = board.find_node(request.present->place.node);
-  if (!position) return Drain::No;
-  const SnapshotNode& node = board.nodes()[*position];
-  if (request.present->returning && node.drain != Drain::Now) return Drain::No;
-  return node.drain == Drain::No && is_evicted(node, request) ? Drain::Gently : node.drain;
+  const auto node = board.find_node(request.present->place.node);
+  return drain_of(request, node ? &board.nodes()[*node] : nullptr);
 }
 
 const char* why_it_stays(const Request& request) {
