@@ -43,10 +43,7 @@ std::optional<std::size_t> Board::find_node(const model::NodeId& id) const {
 }
 
 std::optional<std::size_t> Board::find_runtime(std::size_t node, const model::RuntimeId& id) const {
-  const auto& runtimes = nodes()[node].info->runtimes;
-  const auto found = std::ranges::find(runtimes, id, &model::Runtime::id);
-  if (found == runtimes.end()) return std::nullopt;
-  return static_cast<std::size_t>(found - runtimes.begin());
+  return cluster_.find_runtime(node, id);
 }
 
 Holding Board::holding_of(const Request& request, const model::Item& item, std::size_t node,

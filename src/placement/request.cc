@@ -86,16 +86,26 @@ class Expansion {
   void add(const model::RunRequest& run) {
     if (snapshot_.absent.contains(run.subject)) return;
     const ImageChoice choice(snapshot_, run);
-    if (run.instances) {
-      for (std::uint32_t index = 0; index < *run.instances; ++index) {
-        add_one(run, choice.of(index), index, std::nullopt);
-      }
-      return;
+    if (!run.instances) return add_bound(run, choice, requests_);
+    for (std::uint32_t index = 0; index < *run.instances; ++index) {
+      requests_.push_back(request_for(run, choice.of(index), index, std::nullopt));
     }
-    const auto places = matching_runtimes(snapshot_, choice.whole());
-    for (const auto& [place, index] : indices_of(snapshot_, run, places)) {
-      add_one(run, choice.of(index), index, place);
+  }
+
+  std::optional<AskedRun> asked_by(const model::RunRequest& run) const {
+    if (snapshot_.absent.contains(run.subject)) return std::nullopt;
+    const ImageChoice choice(snapshot_, run);
+    AskedRun asked{
+        .alike = {.key = {run.item, run.subject, 0}, .item = &choice.whole(), .run = &run},
+        .instances = run.instances.value_or(0),
+        .others = {}};
+    if (!run.instances) add_bound(run, choice, asked.others);
+    for (const std::uint32_t index : indices_with_a_past(run)) {
+      if (index >= asked.instances) break;
+      asked.others.push_back(request_for(run, choice.of(index), index, std::nullopt));
     }
+    std::ranges::sort(asked.others, scheduled_before);
+    return asked;
   }
 
   std::vector<Request> in_scheduling_order() && {
@@ -104,8 +114,36 @@ class Expansion {
   }
 
  private:
-  void add_one(const model::RunRequest& run, const model::Item& item, std::uint32_t index,
-               std::optional<model::Place> own_runtime) {
+  void add_bound(const model::RunRequest& run, const ImageChoice& choice,
+                 std::vector<Request>& requests) const {
+    const auto places = matching_runtimes(snapshot_, choice.whole());
+    for (const auto& [place, index] : indices_of(snapshot_, run, places)) {
+      requests.push_back(request_for(run, choice.of(index), index, place));
+    }
+  }
+
+  // Of which the snapshot says anything.
+  std::set<std::uint32_t> indices_with_a_past(const model::RunRequest& run) const {
+    std::set<std::uint32_t> indices;
+    const model::InstanceKey first{run.item, run.subject, 0};
+    const auto add_from = [&](const auto& map) {
+      for (auto it = map.lower_bound(first); it != map.end(); ++it) {
+        const model::InstanceKey& key = it->first;
+        if (key.item != run.item || key.subject != run.subject) return;
+        indices.insert(key.index);
+      }
+    };
+    add_from(snapshot_.present);
+    add_from(snapshot_.homes);
+    add_from(snapshot_.avoided);
+    const auto versions = snapshot_.versions.find({run.item, run.subject});
+    if (versions == snapshot_.versions.end()) return indices;
+    for (const auto& [index, version] : versions->second.of) indices.insert(index);
+    return indices;
+  }
+
+  Request request_for(const model::RunRequest& run, const model::Item& item, std::uint32_t index,
+                      std::optional<model::Place> own_runtime) const {
     Request request{.key = {run.item, run.subject, index},
                     .item = &item,
                     .run = &run,
@@ -127,7 +165,7 @@ class Expansion {
     if (home != snapshot_.homes.end() && (home->second.has_state || has_storage(item))) {
       request.home = &home->second;
     }
-    requests_.push_back(std::move(request));
+    return request;
   }
 
   const Snapshot& snapshot_;
@@ -171,6 +209,20 @@ std::vector<Request> expand(const Snapshot& snapshot) {
     for (const model::RunRequest& run : deployment->run) expansion.add(run);
   }
   return std::move(expansion).in_scheduling_order();
+}
+
+std::vector<AskedRun> expand_runs(const Snapshot& snapshot) {
+  const Expansion expansion(snapshot);
+  std::vector<AskedRun> runs;
+  for (const model::Deployment* deployment : snapshot.deployments) {
+    for (const model::RunRequest& run : deployment->run) {
+      if (auto asked = expansion.asked_by(run)) runs.push_back(*std::move(asked));
+    }
+  }
+  std::ranges::sort(runs, [](const AskedRun& a, const AskedRun& b) {
+    return scheduled_before(a.alike, b.alike);
+  });
+  return runs;
 }
 
 }  // namespace berth::placement

@@ -26,6 +26,17 @@ struct Request {
 // subject, index.
 std::vector<Request> expand(const Snapshot& snapshot);
 
+// The instances that one run request asks for. Most ask alike, and differ in their index only:
+// they are counted, so that a million of them takes no room.
+struct AskedRun {
+  Request alike;                // of index 0
+  std::uint32_t instances = 0;  // all indices below it, but those of the others, ask alike
+  std::vector<Request> others;  // that have a past, a version or a runtime of their own; by index
+};
+
+// The same instances as expand() gives, in the same order.
+std::vector<AskedRun> expand_runs(const Snapshot& snapshot);
+
 // The version that a run request means: the one it names, else the item's only one.
 const model::Item* item_for(const Snapshot& snapshot, const model::RunRequest& run);
 

@@ -22,6 +22,14 @@ std::optional<std::size_t> Cluster::find(const model::NodeId& id) const {
   return found == positions_.end() ? std::nullopt : std::optional(found->second);
 }
 
+std::optional<std::size_t> Cluster::find_runtime(std::size_t node,
+                                                 const model::RuntimeId& id) const {
+  const auto& runtimes = nodes_[node].info->runtimes;
+  const auto found = std::ranges::find(runtimes, id, &model::Runtime::id);
+  if (found == runtimes.end()) return std::nullopt;
+  return static_cast<std::size_t>(found - runtimes.begin());
+}
+
 std::size_t Cluster::upsert(SnapshotNode node) {
   ++version_;
   const auto [entry, is_new] = positions_.try_emplace(node.id, nodes_.size());

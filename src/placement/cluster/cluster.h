@@ -38,6 +38,7 @@ class Cluster {
   const std::vector<SnapshotNode>& nodes() const { return nodes_; }
   const Ledger& ledger() const { return ledger_; }
   std::optional<std::size_t> find(const model::NodeId& id) const;
+  std::optional<std::size_t> find_runtime(std::size_t node, const model::RuntimeId& id) const;
   const std::map<model::NodeId, std::size_t>& positions() const { return positions_; }
   // The reference, which also tells why.
   Pipeline pipeline() const { return {nodes_, ledger_, Measuring::Requested, nullptr}; }

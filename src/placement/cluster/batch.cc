@@ -1,0 +1,242 @@
+#include "placement/cluster/batch.h"
+
+#include <algorithm>
+
+#include "placement/staying.h"
+
+namespace berth::placement {
+namespace {
+
+using model::Reason;
+
+// Below this it is cheaper to look for each place by itself than to put all nodes in order.
+constexpr std::size_t kFewAlike = 16;
+
+Spot spot_of(const Choice& choice) {
+  return {static_cast<std::uint32_t>(choice.slot.node),
+          static_cast<std::uint16_t>(choice.slot.runtime),
+          static_cast<std::uint16_t>(choice.image)};
+}
+
+// Whether it is one of those that differ in their index only, once it has to look for a place.
+bool asks_like(const Request& request, const Request& alike) {
+  return request.item == alike.item && request.home == nullptr && request.avoided == nullptr &&
+         !request.own_runtime;
+}
+
+class BatchPlacing {
+ public:
+  BatchPlacing(Cluster& cluster, const std::vector<AskedRun>& runs, const BatchListener& listener)
+      : cluster_(cluster), runs_(runs), listener_(listener) {}
+
+  BatchOutcome carry_out() && {
+    outcome_.instances = instances_of(runs_);
+    keep();
+    for (std::size_t run = 0; run < runs_.size(); ++run) place_run(runs_[run], settled_[run]);
+    stay();
+    return std::move(outcome_);
+  }
+
+ private:
+  // What should leave its node, and has found no other place.
+  struct Leaver {
+    const Request* request;
+    Reason reason;
+  };
+
+  // What waits to begin comes after what runs.
+  void keep() {
+    for (const AskedRun& run : runs_) settled_.emplace_back(run.others.size());
+    for (const bool untold : {false, true}) {
+      for (std::size_t run = 0; run < runs_.size(); ++run) {
+        const std::vector<Request>& others = runs_[run].others;
+        for (std::size_t i = 0; i < others.size(); ++i) {
+          const Present* present = others[i].present;
+          if (present == nullptr || present->untold != untold) continue;
+          if (drain_of(others[i]) == Drain::No) settled_[run][i] = settle_where_it_is(others[i]);
+        }
+      }
+    }
+  }
+
+  void stay() {
+    for (const auto& [request, reason] : leavers_) {
+      if (!settle_where_it_is(*request)) refuse_one(*request, reason);
+    }
+  }
+
+  Drain drain_of(const Request& request) const {
+    const auto node = cluster_.find(request.present->place.node);
+    return placement::drain_of(request, node ? &cluster_.nodes()[*node] : nullptr);
+  }
+
+  // Keeps it, or leaves it alone, which is refused but holds its room. False: it has to go.
+  bool settle_where_it_is(const Request& request) {
+    const model::Place& place = request.present->place;
+    const auto node = cluster_.find(place.node);
+    const auto runtime = node ? cluster_.find_runtime(*node, place.runtime) : std::nullopt;
+    const auto choice =
+        runtime ? cluster_.pipeline().keep(request, {*node, *runtime}) : std::nullopt;
+    if (choice) {
+      ++outcome_.kept;
+      take(request, *choice);
+      return true;
+    }
+    if (!is_left_alone(request)) return false;
+    Reason reason = Reason::NoConnectedNodes;
+    if (node) {
+      reason = cluster_.pipeline().reject_kept(request, *node, runtime).reason;
+      hold_as_it_is(request, *node, runtime);
+    }
+    refuse_one(request, reason);
+    return true;
+  }
+
+  void hold_as_it_is(const Request& request, std::size_t node, std::optional<std::size_t> runtime) {
+    Request running = request;
+    if (request.present_item != nullptr) running.item = request.present_item;
+    Holding holding = cluster_.holding_for(running, {node, runtime.value_or(0)});
+    holding.runtime = runtime;
+    cluster_.reserve(holding);
+  }
+
+  // In the order of their indices; whoever differs ends a stretch of those who ask alike.
+  void place_run(const AskedRun& run, const std::vector<bool>& settled) {
+    std::uint32_t next = 0;
+    for (std::size_t i = 0; i < run.others.size(); ++i) {
+      const Request& other = run.others[i];
+      for (; next < std::min(other.key.index, run.instances); ++next) indices_.push_back(next);
+      next = other.key.index + 1;
+      if (settled[i]) continue;
+      const bool leaves = other.present != nullptr && drain_of(other) == Drain::Gently;
+      if (!leaves && asks_like(other, run.alike)) {
+        indices_.push_back(other.key.index);
+        continue;
+      }
+      place_alike(run.alike);
+      place_one(other, leaves);
+    }
+    for (; next < run.instances; ++next) indices_.push_back(next);
+    place_alike(run.alike);
+  }
+
+  void place_alike(const Request& alike) {
+    if (indices_.empty()) return;
+    const std::vector<Spot> spots = indices_.size() < kFewAlike
+                                        ? place_few(alike)
+                                        : cluster_.place_alike(alike, indices_.size());
+    std::optional<Reason> reason;
+    if (spots.size() < indices_.size()) {
+      reason = why_not(alike);
+      BatchRefusal& refusal = refused_for(*reason, alike, indices_[spots.size()]);
+      refusal.instances += indices_.size() - spots.size();
+    }
+    outcome_.placed += spots.size();
+    tell({alike, indices_, spots, reason});
+    indices_.clear();
+  }
+
+  // Who finds no place leaves the room as it is, and none for the next.
+  std::vector<Spot> place_few(const Request& alike) {
+    std::vector<Spot> spots;
+    while (spots.size() < indices_.size()) {
+      const auto choice = cluster_.choose(alike);
+      if (!choice) break;
+      cluster_.reserve(cluster_.holding_for(alike, choice->slot));
+      spots.push_back(spot_of(*choice));
+    }
+    return spots;
+  }
+
+  void place_one(const Request& request, bool leaves) {
+    if (const auto choice = cluster_.choose(request)) return take(request, *choice);
+    const Reason reason = why_not(request);
+    leaves ? leavers_.push_back({&request, reason}) : refuse_one(request, reason);
+  }
+
+  void take(const Request& request, const Choice& choice) {
+    cluster_.reserve(cluster_.holding_for(request, choice.slot));
+    ++outcome_.placed;
+    const Spot spot = spot_of(choice);
+    tell({request, {&request.key.index, 1}, {&spot, 1}, {}});
+  }
+
+  void refuse_one(const Request& request, Reason reason) {
+    ++refused_for(reason, request, request.key.index).instances;
+    tell({request, {&request.key.index, 1}, {}, reason});
+  }
+
+  BatchRefusal& refused_for(Reason reason, const Request& request, std::uint32_t index) {
+    const auto [entry, is_new] = outcome_.refused.try_emplace(reason);
+    if (is_new) entry->second.first = {request.key.item, request.key.subject, index};
+    return entry->second;
+  }
+
+  // All nodes are asked why, so it is not asked again while the answer is the same.
+  Reason why_not(const Request& request) {
+    if (request.avoided != nullptr) return cluster_.pipeline().reject(request).reason;
+    const bool is_bound = request.own_runtime.has_value();
+    if (is_bound) {
+      const Reason own = why_not_on_its_own(request);
+      if (own > Reason::NoMatchingNodeId) return own;
+    }
+    // No room plays a part where only being somebody else's runtime, or less, counts.
+    const std::uint64_t version = is_bound ? 0 : cluster_.version();
+    const Asked asked{request.run, request.item, version, is_bound};
+    if (asked_ != asked) {
+      asked_ = asked;
+      answer_ = cluster_.pipeline().reject(request).reason;
+    }
+    return answer_;
+  }
+
+  Reason why_not_on_its_own(const Request& request) const {
+    Reason furthest = Reason::NoConnectedNodes;
+    const auto node = cluster_.find(request.own_runtime->node);
+    if (!node) return furthest;
+    for (std::uint32_t image = 0; image < request.item->images.size(); ++image) {
+      furthest = std::max(furthest, cluster_.pipeline().reject_on(request, image, *node).reason);
+    }
+    return furthest;
+  }
+
+  void tell(const BatchPart& part) const {
+    if (listener_) listener_(part);
+  }
+
+  struct Asked {
+    const model::RunRequest* run = nullptr;
+    const model::Item* item = nullptr;
+    std::uint64_t version = 0;
+    bool is_bound = false;
+
+    friend bool operator==(const Asked&, const Asked&) = default;
+  };
+
+  Cluster& cluster_;
+  const std::vector<AskedRun>& runs_;
+  const BatchListener& listener_;
+  BatchOutcome outcome_;
+  std::vector<std::vector<bool>> settled_;  // of each run, which of the others
+  std::vector<std::uint32_t> indices_;      // of those that ask alike and are next
+  std::vector<Leaver> leavers_;             // in scheduling order
+  Asked asked_;                             // what was asked last why it has no place
+  Reason answer_ = Reason::NoConnectedNodes;
+};
+
+}  // namespace
+
+std::uint64_t instances_of(const std::vector<AskedRun>& runs) {
+  std::uint64_t instances = 0;
+  for (const AskedRun& run : runs) {
+    instances += run.alike.run->instances ? run.instances : run.others.size();
+  }
+  return instances;
+}
+
+BatchOutcome place_batch(Cluster& cluster, const std::vector<AskedRun>& runs,
+                         const BatchListener& listener) {
+  return BatchPlacing(cluster, runs, listener).carry_out();
+}
+
+}  // namespace berth::placement
