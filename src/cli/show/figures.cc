@@ -41,11 +41,9 @@ std::int64_t percent_of(std::int64_t part, std::int64_t whole) {
   return static_cast<std::int64_t>(std::min(share, 1e6) * 100 + 0.5);
 }
 
-std::string bar(std::int64_t part, std::int64_t whole, const Style& style) {
-  std::int64_t filled = std::clamp((percent_of(part, whole) + 5) / 10, std::int64_t{0}, kCells);
-  if (part > 0 && filled == 0) filled = 1;
+std::string bar_of(std::size_t filled, std::size_t cells, const Style& style) {
   std::string out;
-  for (std::int64_t cell = 0; cell < kCells; ++cell) {
+  for (std::size_t cell = 0; cell < cells; ++cell) {
     if (style.unicode) {
       out += cell < filled ? "█" : "░";
     } else {
@@ -53,6 +51,12 @@ std::string bar(std::int64_t part, std::int64_t whole, const Style& style) {
     }
   }
   return out;
+}
+
+std::string bar(std::int64_t part, std::int64_t whole, const Style& style) {
+  std::int64_t filled = std::clamp((percent_of(part, whole) + 5) / 10, std::int64_t{0}, kCells);
+  if (part > 0 && filled == 0) filled = 1;
+  return bar_of(static_cast<std::size_t>(filled), kCells, style);
 }
 
 }  // namespace berth::cli

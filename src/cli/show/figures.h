@@ -18,6 +18,9 @@ std::string counted(std::uint64_t count, std::string_view noun);
 // The share of the whole in percent, rounded to the nearest; 0 of nothing.
 std::int64_t percent_of(std::int64_t part, std::int64_t whole);
 
+// A bar of which so many cells are filled.
+std::string bar_of(std::size_t filled, std::size_t cells, const Style& style);
+
 // A bar of ten cells. Something is never drawn as nothing.
 std::string bar(std::int64_t part, std::int64_t whole, const Style& style);
 
