@@ -375,7 +375,7 @@ TEST(Berth, CompletesInThreeShells) {
 
 TEST(Berth, HelpsWithExamplesOnEveryVerb) {
   EXPECT_THAT(berth({"--help"}).out, HasSubstr("Exit codes:"));
-  for (const char* verb : {"plan", "why", "schema", "completion", "version"}) {
+  for (const char* verb : {"plan", "why", "simulate", "schema", "completion", "version"}) {
     const Finished finished = berth({verb, "--help"});
     EXPECT_EQ(finished.exit_code, 0);
     EXPECT_THAT(finished.out, HasSubstr("Examples:")) << verb;

@@ -28,6 +28,7 @@ struct Verb {
 extern const Verb apply_verb;
 extern const Verb plan_verb;
 extern const Verb why_verb;
+extern const Verb simulate_verb;
 extern const Verb get_verb;
 extern const Verb describe_verb;
 extern const Verb delete_verb;
