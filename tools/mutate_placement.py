@@ -2,8 +2,8 @@
 """Plants faults in the placement engine, one at a time, and demands that a scenario notices each.
 
 The source tree is not touched: a mutant is one changed file in a temporary directory, compiled alone and
-linked before the library that holds the original. Uses the build of ./test if there is one (--build),
-else makes a small one of its own in build/mutate. Exit 1 if a mutant survives.
+linked with the objects of the other files, which are compiled once and kept in build/mutate. All else is of
+the build of ./test if there is one (--build), else of a small one in build/mutate. Exit 1 if a mutant survives.
 """
 
 import argparse
@@ -12,17 +12,21 @@ import json
 import os
 import re
 import shlex
+import signal
 import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 PLACEMENT = ROOT / "src" / "placement"
 SUITE = "scenario_test"
+LIBRARY = "src/placement/libberth_placement.a"
 RUN_SECONDS_MAX = 60
+RUN_CPU_SECONDS_MAX = 10  # without a fault it takes less than one
 
 OVERLAY = """cmake_minimum_required(VERSION 3.25)
 project(berth LANGUAGES CXX)
@@ -191,49 +195,68 @@ def mutants() -> list[Mutant]:
 
 
 class Build:
-    """A CMake build that has the scenario tests; mutants are linked against its libraries."""
+    """A CMake build that has the scenario tests. Its library of the engine is replaced by objects of our own, which
+    are fast to compile: neither optimised nor instrumented, which mixes with the other libraries all the same."""
 
-    def __init__(self, directory: Path):
+    def __init__(self, directory: Path, jobs: int):
         self.directory = directory
+        self.own = ROOT / "build" / "mutate" / "placement"
         subprocess.run(["ninja", "-C", directory, SUITE], check=True, stdout=subprocess.DEVNULL)
         commands = subprocess.run(["ninja", "-C", directory, "-t", "commands", SUITE], check=True,
                                   capture_output=True, text=True).stdout.splitlines()
         self.link = commands[-1]
-        self.compile, self.batch = {}, {}
-        for entry in json.loads((directory / "compile_commands.json").read_text()):
-            batch = Path(entry["file"])
-            for source in re.findall(r'^#include "(.*\.cc)"$', batch.read_text(), re.MULTILINE) or [str(batch)]:
-                self.compile[os.path.realpath(source)] = shlex.split(entry["command"])
-                self.batch[os.path.realpath(source)] = batch
+        self.compile = [*self.flags(), "-include", str(self.own / "common.h")]
+        self.objects = self.make_originals(jobs)
 
-    def program(self) -> str:
-        return f"bin/{SUITE}"
+    def flags(self) -> list[str]:
+        """The compiler and what it is told of any file of the engine, less what takes time."""
+        words = next(shlex.split(entry["command"])
+                     for entry in json.loads((self.directory / "compile_commands.json").read_text())
+                     if "/berth_placement.dir/" in entry["command"])
+        words = words[next(i for i, word in enumerate(words) if word.startswith("-")) - 1:words.index("-o")]
+        return [*(word for word in words if not re.match(r"-(f(no-)?sanitize|O|g|W|std=)", word)),
+                "-std=c++20", "-O0", "-w"]
 
-    def make(self, mutant: Mutant, scratch: Path) -> Path:
-        source, output = scratch / "mutant.cc", scratch / "mutant.o"
-        original = os.path.realpath(PLACEMENT / mutant.file)
-        self.write(mutant, original, source)
-        words = self.compile[original]
-        # Fast to compile: neither optimised nor instrumented, which mixes with the libraries all the same.
-        kept = [word for word in words[:words.index("-o")]
-                if not re.match(r"-(fsanitize|fno-sanitize|O|g|W|M|std=c\+\+20$)", word)]
-        kept = [word for word in kept if not word.endswith((".o", ".d"))]
-        self.run([*kept, "-std=c++20", "-O0", "-w", "-o", str(output), "-c", str(source)])
-        linked = scratch / SUITE
-        self.run(["sh", "-c", self.link.replace(f"-o {self.program()} ", f"-o {linked} {output} ", 1)])
-        return linked
+    def make_originals(self, jobs: int) -> dict[str, Path]:
+        """An object of each file that has mutants, and one of all others together. They are kept, and made again
+        when something they are made of has changed."""
+        self.own.mkdir(parents=True, exist_ok=True)
+        headers = [path for path in PLACEMENT.rglob("*.h") if not path.name.startswith("testing")]
+        # What most files include, which is parsed once: the greater part of the time of compiling one of them.
+        write_if_new(self.own / "common.h", "#include <algorithm>\n#include <fmt/format.h>\n" + includes(headers))
+        with_mutants = {PLACEMENT / mutant.file for mutant in mutants()}
+        others = {path for path in PLACEMENT.rglob("*.cc")
+                  if not path.name.endswith("_test.cc") and "testing" not in path.parts} - with_mutants
+        write_if_new(self.own / "others.cc", includes(others))
 
-    def write(self, mutant: Mutant, original: str, source: Path):
-        """In the midst of the files that it is compiled with, if there are any."""
-        batch = self.batch[original]
-        if os.path.realpath(batch) == original:
+        sources = {str(path.relative_to(PLACEMENT)): path for path in with_mutants}
+        sources["others.cc"] = self.own / "others.cc"
+        objects = {name: self.own / f"{name}.o" for name in sorted(sources)}
+        rule = "  depfile = $out.d\n  deps = gcc\n  command = "
+        lines = [f"rule parse\n{rule}{shlex.join(self.flags())} -MMD -MF $out.d -x c++-header -o $out -c $in",
+                 f"rule compile\n{rule}{shlex.join(self.compile)} -MMD -MF $out.d -o $out -c $in",
+                 "build common.h.gch: parse common.h",
+                 *(f"build {name}.o: compile {sources[name]} | common.h.gch" for name in objects)]
+        write_if_new(self.own / "build.ninja", "\n".join(lines) + "\n")
+        self.run(["ninja", "-C", str(self.own), "-j", str(jobs)])
+        return objects
+
+    def make(self, mutant: Mutant | None, scratch: Path) -> Path:
+        """The program with this fault, or without any."""
+        objects = dict(self.objects)
+        if mutant:
+            source = scratch / "mutant.cc"
             source.write_text(mutant.text())
-            return
-        alone = source.with_name("alone.cc")
-        alone.write_text(mutant.text())
-        source.write_text(re.sub(r'^#include "(.*)"$',
-                                 lambda m: f'#include "{alone}"' if os.path.realpath(m[1]) == original else m[0],
-                                 batch.read_text(), flags=re.MULTILINE))
+            objects[mutant.file] = scratch / "mutant.o"
+            self.run([*self.compile, "-o", str(objects[mutant.file]), "-c", str(source)])
+        linked, command = scratch / SUITE, self.link
+        for old, new in ((f"-o bin/{SUITE} ", f"-o {linked} "),
+                         (f" {LIBRARY} ", f" {shlex.join(map(str, objects.values()))} ")):
+            if command.count(old) != 1:
+                raise RuntimeError(f"the command that links has not one \"{old}\": {command}")
+            command = command.replace(old, new)
+        self.run(["sh", "-c", command])
+        return linked
 
     def run(self, command: list[str]):
         done = subprocess.run(command, cwd=self.directory, capture_output=True, text=True, check=False)
@@ -241,11 +264,20 @@ class Build:
             raise RuntimeError(done.stdout + done.stderr)
 
 
+def includes(paths: Iterable[Path]) -> str:
+    return "".join(f'#include "{path.relative_to(ROOT / "src")}"\n' for path in sorted(paths))
+
+
+def write_if_new(path: Path, text: str):
+    if not path.exists() or path.read_text() != text:
+        path.write_text(text)
+
+
 def own_build() -> Path:
     tree, directory = ROOT / "build" / "mutate" / "tree", ROOT / "build" / "mutate" / "build"
     tree.mkdir(parents=True, exist_ok=True)
     (tree / "CMakeLists.txt").write_text(OVERLAY)
-    for name in ("src", "tests", "cmake"):
+    for name in ("src", "proto", "tests", "cmake"):
         if not (tree / name).exists():
             (tree / name).symlink_to(ROOT / name)
     subprocess.run(["cmake", "-S", tree, "-B", directory, "-G", "Ninja"], check=True, stdout=subprocess.DEVNULL)
@@ -256,19 +288,22 @@ def first_failure(program: Path, cwd: Path) -> str | None:
     """The first scenario that fails, None if all pass."""
     environment = {key: value for key, value in os.environ.items() if key != "BERTH_REWRITE"}
     try:
-        done = subprocess.run([program, "--gtest_fail_fast"], cwd=cwd, stdin=subprocess.DEVNULL,
+        done = subprocess.run(["sh", "-c", f'ulimit -t {RUN_CPU_SECONDS_MAX} && exec "$0" --gtest_fail_fast', program],
+                              cwd=cwd, stdin=subprocess.DEVNULL,
                               capture_output=True, text=True, errors="replace", check=False,
                               timeout=RUN_SECONDS_MAX, env=environment)
     except subprocess.TimeoutExpired:
         return "it does not end"
     if done.returncode == 0:
         return None
+    if -done.returncode in (signal.SIGXCPU, signal.SIGKILL):
+        return "it does not end"
     failed = re.findall(r"\[  FAILED  \] \w+\.(\w+)", done.stdout)
     started = re.findall(r"\[ RUN      \] \w+\.(\w+)", done.stdout)
     return (failed[:1] or started[-1:] or ["the start"])[0]
 
 
-def try_out(build: Build, mutant: Mutant) -> str | None:
+def try_out(build: Build, mutant: Mutant | None) -> str | None:
     with tempfile.TemporaryDirectory(prefix="berth-mutant-") as scratch:
         return first_failure(build.make(mutant, Path(scratch)), build.directory)
 
@@ -283,8 +318,8 @@ def main() -> int:
     start = time.monotonic()
     shared = ROOT / "build" / "dev"
     directory = arguments.build or (shared if (shared / "build.ninja").exists() else own_build())
-    build = Build(directory.resolve())
-    if failed := first_failure(build.directory / build.program(), build.directory):
+    build = Build(directory.resolve(), arguments.jobs)
+    if failed := try_out(build, None):
         print(f"without any fault, {failed} fails already")
         return 1
 
