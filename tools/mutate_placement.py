@@ -136,7 +136,7 @@ def mutants() -> list[Mutant]:
         swap("a drain does finished work again", KEEP, "if (has_finished(request)) return Drain::No;"),
         swap("nothing stays on a drained node", "plan.cc", "stay_round(board);"),
         swap("pinned ones lose their room", "board.cc",
-             "seat.holding = present_holding(request); ledger_.reserve(*seat.holding);"),
+             "seat.holding = present_holding(request); cluster_.reserve(*seat.holding);"),
         swap("pinned ones hold the new version's room", "board.cc",
              "asked.present_item ? *asked.present_item : *asked.item", "*asked.item"),
         swap("equal priority is displaced", DISPLACE, "request.run->priority >= newcomer().run->priority",
