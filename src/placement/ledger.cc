@@ -101,8 +101,8 @@ void Ledger::reserve(const Holding& holding, std::int64_t times) {
   const auto multiply = [times](auto& amount) {
     std::int64_t product = 0;
     const bool fits = !__builtin_mul_overflow(amount.count(), times, &product);
-    amount = std::decay_t<decltype(amount)>(fits ? product
-                                                 : std::numeric_limits<std::int64_t>::max());
+    amount =
+        std::decay_t<decltype(amount)>(fits ? product : std::numeric_limits<std::int64_t>::max());
   };
   multiply(all.amounts.cpu);
   multiply(all.amounts.ram);

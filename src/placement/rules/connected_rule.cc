@@ -21,6 +21,7 @@ std::optional<Shortfall> connected_turns_down(const Candidate& candidate) {
 
 }  // namespace
 
-const Rule connected_rule{Reason::NoConnectedNodes, Purpose::Keep, About::Kind, connected_turns_down};
+const Rule connected_rule{Reason::NoConnectedNodes, Purpose::Keep, About::Kind,
+                          connected_turns_down};
 
 }  // namespace berth::placement

@@ -12,6 +12,7 @@ std::optional<Shortfall> failed_there_turns_down(const Candidate& candidate) {
 
 }  // namespace
 
-const Rule failed_there_rule{Reason::FailedThere, Purpose::Place, About::Name, failed_there_turns_down};
+const Rule failed_there_rule{Reason::FailedThere, Purpose::Place, About::Name,
+                             failed_there_turns_down};
 
 }  // namespace berth::placement

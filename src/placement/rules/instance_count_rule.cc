@@ -11,6 +11,7 @@ std::optional<Shortfall> instance_count_turns_down(const Candidate& candidate) {
 
 }  // namespace
 
-const Rule instance_count_rule{Reason::InstanceLimitReached, Purpose::Keep, About::Room, instance_count_turns_down};
+const Rule instance_count_rule{Reason::InstanceLimitReached, Purpose::Keep, About::Room,
+                               instance_count_turns_down};
 
 }  // namespace berth::placement

@@ -22,6 +22,7 @@ std::optional<Shortfall> platform_turns_down(const Candidate& candidate) {
 
 }  // namespace
 
-const Rule platform_rule{Reason::NoMatchingPlatform, Purpose::Keep, About::Kind, platform_turns_down};
+const Rule platform_rule{Reason::NoMatchingPlatform, Purpose::Keep, About::Kind,
+                         platform_turns_down};
 
 }  // namespace berth::placement

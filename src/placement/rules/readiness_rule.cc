@@ -15,6 +15,7 @@ std::optional<Shortfall> readiness_turns_down(const Candidate& candidate) {
 
 }  // namespace
 
-const Rule readiness_rule{Reason::RuntimeNotReady, Purpose::Place, About::Kind, readiness_turns_down};
+const Rule readiness_rule{Reason::RuntimeNotReady, Purpose::Place, About::Kind,
+                          readiness_turns_down};
 
 }  // namespace berth::placement

@@ -16,6 +16,7 @@ std::optional<Shortfall> runtime_type_turns_down(const Candidate& candidate) {
 
 }  // namespace
 
-const Rule runtime_type_rule{Reason::NoMatchingRuntimeType, Purpose::Keep, About::Kind, runtime_type_turns_down};
+const Rule runtime_type_rule{Reason::NoMatchingRuntimeType, Purpose::Keep, About::Kind,
+                             runtime_type_turns_down};
 
 }  // namespace berth::placement

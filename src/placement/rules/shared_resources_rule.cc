@@ -21,6 +21,7 @@ std::optional<Shortfall> shared_resources_turns_down(const Candidate& candidate)
 
 }  // namespace
 
-const Rule shared_resources_rule{Reason::NoMatchingResources, Purpose::Keep, About::Room, shared_resources_turns_down};
+const Rule shared_resources_rule{Reason::NoMatchingResources, Purpose::Keep, About::Room,
+                                 shared_resources_turns_down};
 
 }  // namespace berth::placement

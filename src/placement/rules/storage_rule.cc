@@ -11,6 +11,7 @@ std::optional<Shortfall> storage_turns_down(const Candidate& candidate) {
 
 }  // namespace
 
-const Rule storage_rule{Reason::InsufficientStorage, Purpose::Keep, About::Room, storage_turns_down};
+const Rule storage_rule{Reason::InsufficientStorage, Purpose::Keep, About::Room,
+                        storage_turns_down};
 
 }  // namespace berth::placement

@@ -22,6 +22,7 @@ std::optional<Shortfall> threshold_turns_down(const Candidate& candidate) {
 
 }  // namespace
 
-const Rule threshold_rule{Reason::AboveMaxThreshold, Purpose::Place, About::Room, threshold_turns_down};
+const Rule threshold_rule{Reason::AboveMaxThreshold, Purpose::Place, About::Room,
+                          threshold_turns_down};
 
 }  // namespace berth::placement
