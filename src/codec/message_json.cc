@@ -19,7 +19,6 @@ namespace {
 using google::protobuf::Descriptor;
 using google::protobuf::EnumDescriptor;
 using google::protobuf::FieldDescriptor;
-using google::protobuf::ListValue;
 using google::protobuf::Message;
 using google::protobuf::Reflection;
 using google::protobuf::Struct;
@@ -80,7 +79,7 @@ void append_struct(std::string& out, const Struct& object) {
   out += '}';
 }
 
-void append_values(std::string& out, const ListValue& list) {
+void append_values(std::string& out, const google::protobuf::ListValue& list) {
   out += '[';
   for (const Value& value : list.values()) {
     if (out.back() != '[') out += ',';
@@ -255,8 +254,8 @@ void append_message(std::string& out, const Message& message) {
     append_struct(out, static_cast<const Struct&>(message));
   } else if (type == Value::descriptor()) {
     append_value(out, static_cast<const Value&>(message));
-  } else if (type == ListValue::descriptor()) {
-    append_values(out, static_cast<const ListValue&>(message));
+  } else if (type == google::protobuf::ListValue::descriptor()) {
+    append_values(out, static_cast<const google::protobuf::ListValue&>(message));
   } else {
     append_fields(out, message);
   }
