@@ -26,7 +26,7 @@ TEST(Openb, IsPlacedAsTheScanPlacesIt) {
   Cluster indexed(world->nodes);
   Cluster scanned(world->nodes);
   std::size_t placed = 0;
-  for (const Run& run : world->runs) {
+  for (const WorldRun& run : world->runs) {
     const auto spots = indexed.place_alike(run.request, run.count);
     for (std::size_t i = 0; i < run.count; ++i) {
       const auto choice = scanned.pipeline().choose(run.request);

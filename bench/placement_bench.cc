@@ -63,7 +63,7 @@ Timing place_all(const World& world, Reasons reasons) {
   Reference reference;
   Cluster cluster(world.nodes);
   double spent = 0;
-  for (const Run& run : world.runs) {
+  for (const WorldRun& run : world.runs) {
     reference.ask(cluster, run.request);
     const auto start = Clock::now();
     const std::size_t placed = cluster.place_alike(run.request, run.count).size();
@@ -90,7 +90,7 @@ Timing best_of_three(const World& world, Reasons reasons) {
 Timing come_and_go(const World& world, std::size_t turns) {
   Cluster cluster(world.nodes);
   std::vector<Holding> held;
-  for (const Run& run : world.runs) {
+  for (const WorldRun& run : world.runs) {
     for (const auto& spot : cluster.place_alike(run.request, run.count)) {
       held.push_back(cluster.holding_for(run.request, spot.slot()));
     }
@@ -121,11 +121,11 @@ Timing come_and_go(const World& world, std::size_t turns) {
 // One more of each, with many on record.
 Timing one_more(const World& world) {
   Cluster cluster(world.nodes);
-  for (const Run& run : world.runs) cluster.place_alike(run.request, run.count);
+  for (const WorldRun& run : world.runs) cluster.place_alike(run.request, run.count);
   Timing timing;
   Reference reference;
   double spent = 0;
-  for (const Run& run : world.runs) {
+  for (const WorldRun& run : world.runs) {
     reference.ask(cluster, run.request);
     const auto start = Clock::now();
     timing.placed += cluster.place_alike(run.request, 1).size();

@@ -64,7 +64,7 @@ void add_run(World& world, model::Item asked, model::RunRequest run, std::size_t
 
 // The higher priority first, then by name.
 void put_in_order(World& world) {
-  std::ranges::sort(world.runs, [](const Run& a, const Run& b) {
+  std::ranges::sort(world.runs, [](const WorldRun& a, const WorldRun& b) {
     return placement::scheduled_before(a.request, b.request);
   });
 }
@@ -102,7 +102,7 @@ std::int64_t priority_of(const std::string& quality) {
 
 std::size_t World::instances() const {
   return std::accumulate(runs.begin(), runs.end(), std::size_t{0},
-                         [](std::size_t sum, const Run& run) { return sum + run.count; });
+                         [](std::size_t sum, const WorldRun& run) { return sum + run.count; });
 }
 
 World mixed_world(std::size_t nodes, std::size_t instances, std::size_t items, Bound bound) {

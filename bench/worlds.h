@@ -12,7 +12,7 @@
 namespace berth::bench {
 
 // Instances that ask alike.
-struct Run {
+struct WorldRun {
   placement::Request request;
   std::size_t count = 0;
 };
@@ -23,7 +23,7 @@ struct World {
   std::vector<placement::SnapshotNode> nodes;
   std::deque<model::Item> items;
   std::deque<model::RunRequest> requests;
-  std::vector<Run> runs;
+  std::vector<WorldRun> runs;
 
   std::size_t instances() const;
 };

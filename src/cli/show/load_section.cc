@@ -12,7 +12,7 @@ using placement::NodeLoad;
 
 constexpr std::int64_t kFull = 85;  // percent; where a node is better not loaded any more
 
-Tone tone_of(std::int64_t percent) {
+Tone tone_of_load(std::int64_t percent) {
   if (percent >= 100) return Tone::Bad;
   return percent > kFull ? Tone::Warning : Tone::Good;
 }
@@ -24,7 +24,7 @@ void add_cells(std::vector<Cell>& row, Q capacity, Q before, Q after, Q availabl
   const std::int64_t then = percent_of(after.count(), capacity.count());
   row.push_back({fmt::format("{} {:3}% {} {:3}%", bar(after.count(), capacity.count(), style), now,
                              style.unicode ? "→" : "->", then),
-                 tone_of(then)});
+                 tone_of_load(then)});
   row.push_back({human(available), Tone::Dim});
 }
 

@@ -54,7 +54,7 @@ std::vector<PlacementGroup> grouped(const std::vector<Placement>& placements,
   return groups;
 }
 
-Tone tone_of(Action action) {
+Tone tone_of_action(Action action) {
   switch (action) {
     case Action::Start: return Tone::Good;
     case Action::Keep: return Tone::Dim;
@@ -124,7 +124,7 @@ std::vector<Cell> row_of(const PlacementGroup& group, const PlanView& view) {
   const Placement& placement = *group.first;
   const auto downtime = downtime_of(placement, view);
   std::vector<Cell> row{
-      {std::string(model::to_string(placement.action)), tone_of(placement.action)},
+      {std::string(model::to_string(placement.action)), tone_of_action(placement.action)},
       {fmt::format("{}/{}/{}", placement.key.item.value(), placement.key.subject.value(),
                    index_ranges(group.indices))},
       {group.indices.size() == 1 ? "" : fmt::format("x{}", group.indices.size()), Tone::Dim},
