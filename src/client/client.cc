@@ -1,5 +1,6 @@
 #include "client/client.h"
 
+#include <boost/beast/core/flat_buffer.hpp>
 #include <boost/beast/http.hpp>
 
 #include "client/connect.h"
@@ -37,7 +38,6 @@ http::request<http::string_body> to_http(const Request& request, std::string_vie
 }
 
 // One request and its answer, whose body is passed on as it comes.
-template <class Stream>
 class Exchange {
  public:
   Exchange(Stream& stream, Pump& pump, const Endpoint& endpoint)
@@ -81,7 +81,7 @@ class Exchange {
  private:
   template <class Start>
   Result<void> await(const Start& start) {
-    const auto error = pump_.await([this] { close(stream_); }, start);
+    const auto error = pump_.await([this] { stream_.close(); }, start);
     if (!error) return {};
     const bool late = error == asio::error::timed_out;
     return unreachable(
@@ -95,9 +95,7 @@ class Exchange {
   http::response_parser<http::string_body> parser_;
 };
 
-template <class Stream>
-Result<std::string> answer_to(Exchange<Stream>& exchange,
-                              const http::request<http::string_body>& request) {
+Result<std::string> answer_to(Exchange& exchange, const http::request<http::string_body>& request) {
   TRY(exchange.send(request));
   std::string body = TRY(exchange.rest());
   if (exchange.status() / 100 != 2) return refusal(exchange.status(), body);
@@ -105,8 +103,7 @@ Result<std::string> answer_to(Exchange<Stream>& exchange,
 }
 
 // An answer that is one message, where a stream was expected, is a stream of one.
-template <class Stream>
-Result<void> read_events(Exchange<Stream>& exchange, Message& each,
+Result<void> read_events(Exchange& exchange, Message& each,
                          const std::function<bool()>& on_message) {
   if (exchange.status() / 100 != 2) {
     const std::string body = TRY(exchange.rest());
@@ -138,14 +135,11 @@ Result<void> Client::call(const Request& request, Message& response) const {
   Pump pump;
   pump.set_deadline(options_.connect_timeout);
   const auto out = to_http(request, "application/json");
-  const Result<std::string> body =
-      with_connection(endpoint_, pump, [&](auto& stream) -> Result<std::string> {
-        pump.set_deadline(options_.answer_timeout);
-        Exchange exchange(stream, pump, endpoint_);
-        return answer_to(exchange, out);
-      });
-  if (!body) return body.error();
-  return read_json(*body, response);
+  const std::unique_ptr<Stream> connection = TRY(connect(endpoint_, pump));
+  pump.set_deadline(options_.answer_timeout);
+  Exchange exchange(*connection, pump, endpoint_);
+  const std::string body = TRY(answer_to(exchange, out));
+  return read_json(body, response);
 }
 
 Result<void> Client::stream(const Request& request, Message& each,
@@ -153,13 +147,15 @@ Result<void> Client::stream(const Request& request, Message& each,
   Pump pump(tick);
   pump.set_deadline(options_.connect_timeout);
   const auto out = to_http(request, "text/event-stream");
-  const Result<void> ended = with_connection(endpoint_, pump, [&](auto& stream) -> Result<void> {
+  const auto follow = [&]() -> Result<void> {
+    const std::unique_ptr<Stream> connection = TRY(connect(endpoint_, pump));
     pump.set_deadline(options_.answer_timeout);
-    Exchange exchange(stream, pump, endpoint_);
+    Exchange exchange(*connection, pump, endpoint_);
     TRY(exchange.send(out));
     pump.set_deadline(std::nullopt);
     return read_events(exchange, each, on_message);
-  });
+  };
+  const Result<void> ended = follow();
   if (pump.stopped()) return {};
   return ended;
 }

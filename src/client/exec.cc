@@ -1,8 +1,9 @@
 #include <boost/asio/posix/stream_descriptor.hpp>
 #include <boost/asio/signal_set.hpp>
+#include <boost/beast/core/buffers_to_string.hpp>
+#include <boost/beast/core/flat_buffer.hpp>
 #include <boost/beast/http.hpp>
 #include <boost/beast/websocket.hpp>
-#include <boost/beast/websocket/ssl.hpp>
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -23,16 +24,17 @@ namespace {
 namespace http = beast::http;
 namespace websocket = beast::websocket;
 
+using Socket = websocket::stream<Stream&>;
+
 constexpr std::size_t kMessageBytesMax = std::size_t{16} << 20;
 constexpr std::size_t kInputUnasked = std::size_t{64} << 10;  // see api.proto
 
 // A duplicate that may be closed without closing the program's own input.
 int duplicate_of(int file) { return ::fcntl(file, F_DUPFD_CLOEXEC, 0); }
 
-template <class Stream>
 class Session {
  public:
-  Session(websocket::stream<Stream&>& socket, asio::io_context& context, const ExecSession& session)
+  Session(Socket& socket, asio::io_context& context, const ExecSession& session)
       : socket_(socket),
         session_(session),
         input_(context),
@@ -161,7 +163,7 @@ class Session {
     send(message);
   }
 
-  websocket::stream<Stream&>& socket_;
+  Socket& socket_;
   const ExecSession& session_;
   asio::posix::stream_descriptor input_;
   asio::signal_set resized_;
@@ -173,12 +175,11 @@ class Session {
   std::optional<Result<int>> result_;
 };
 
-template <class Stream>
-Result<void> upgrade(websocket::stream<Stream&>& socket, Pump& pump, const std::string& path,
+Result<void> upgrade(Socket& socket, Pump& pump, const std::string& path,
                      const Endpoint& endpoint) {
   websocket::response_type response;
   const auto error = pump.await(
-      [&] { close(socket.next_layer()); },
+      [&] { socket.next_layer().close(); },
       [&](auto handler) { socket.async_handshake(response, kServerName, path, handler); });
   if (!error) return {};
   if (error == websocket::error::upgrade_declined) {
@@ -192,16 +193,14 @@ Result<void> upgrade(websocket::stream<Stream&>& socket, Pump& pump, const std::
 Result<int> Client::exec(const std::string& path, const ExecSession& session) const {
   Pump pump;
   pump.set_deadline(options_.connect_timeout);
-  return with_connection(endpoint_, pump, [&](auto& stream) -> Result<int> {
-    using Stream = std::remove_reference_t<decltype(stream)>;
-    pump.set_deadline(options_.answer_timeout);
-    websocket::stream<Stream&> socket(stream);
-    TRY(upgrade(socket, pump, path, endpoint_));
-    Session<Stream> exec_session(socket, pump.context(), session);
-    Result<int> result = exec_session.run(pump.context());
-    close(stream);
-    return result;
-  });
+  const std::unique_ptr<Stream> stream = TRY(connect(endpoint_, pump));
+  pump.set_deadline(options_.answer_timeout);
+  Socket socket(*stream);
+  TRY(upgrade(socket, pump, path, endpoint_));
+  Session exec_session(socket, pump.context(), session);
+  Result<int> result = exec_session.run(pump.context());
+  stream->close();
+  return result;
 }
 
 }  // namespace berth::client
