@@ -17,7 +17,7 @@ using ::testing::ContainsRegex;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-const std::string kBerth = BERTH_BIN_DIR "/berth";
+const std::string kSimulating = BERTH_BIN_DIR "/berth";
 const std::string kVehicle = BERTH_SOURCE_DIR "/examples/vehicle";
 
 // n1 has room for 10 of the app, of which one runs; n2 for 5.
@@ -40,7 +40,7 @@ spec:
 apiVersion: berth/v1
 kind: NodeConfig
 metadata: {name: of-n2}
-spec: {node: n2, labels: [edge]}
+spec: {match: {node: n2}, labels: [edge]}
 ---
 apiVersion: berth/v1
 kind: Item
@@ -61,7 +61,7 @@ std::string asking_for(int instances, const std::string& more = "") {
 Finished simulate(const std::string& documents, std::vector<std::string> more = {}) {
   std::vector<std::string> arguments{"simulate", "-f", "-"};
   arguments.insert(arguments.end(), more.begin(), more.end());
-  return run(kBerth, {std::move(arguments), documents, {}});
+  return run(kSimulating, {std::move(arguments), documents, {}});
 }
 
 // But for the time, which is another each time.
@@ -123,7 +123,7 @@ TEST(BerthSimulate, MakesALargeClusterOfAFewNodes) {
       "load": {"cpu": [0,0,0,0,0,0,0,0,0,1000], "ram": [1000,0,0,0,0,0,0,0,0,0]}})"));
   const Finished all = simulate(asking_for(10000), {"--nodes", "1000", "-o", "json"});
   EXPECT_EQ(answer_of(all), answer_of(finished)) << "without --like all nodes are copied";
-  EXPECT_EQ(answer_of(simulate(asking_for(90), {"--nodes=9", "--like=n1", "-o=json"}))["placed"],
+  EXPECT_EQ(answer_of(simulate(asking_for(90), {"--nodes=9", "--like=n1", "-o", "json"}))["placed"],
             90);
 }
 
@@ -151,13 +151,14 @@ TEST(BerthSimulate, FitsInto80Columns) {
   const Finished finished = simulate(asking_for(1'000'000), {"--nodes", "3000"});
   EXPECT_EQ(finished.exit_code, 2) << finished.err;
   expect_readable(finished.out);
-  expect_readable(run(kBerth, {{"simulate", "-f", kVehicle}, "", {}}).out);
+  expect_readable(run(kSimulating, {{"simulate", "-f", kVehicle}, "", {}}).out);
 }
 
 TEST(BerthSimulate, PlacesTheExampleAsAPlanDoes) {
-  const Finished finished = run(kBerth, {{"simulate", "-f", kVehicle, "-o", "json"}, "", {}});
+  const Finished finished = run(kSimulating, {{"simulate", "-f", kVehicle, "-o", "json"}, "", {}});
   EXPECT_EQ(finished.exit_code, 0) << finished.err;
-  const Finished plan = run(kBerth, {{"plan", "--offline", "-f", kVehicle, "-o", "json"}, "", {}});
+  const Finished plan =
+      run(kSimulating, {{"plan", "--offline", "-f", kVehicle, "-o", "json"}, "", {}});
   EXPECT_EQ(answer_of(finished)["placed"], json::parse(plan.out)["placements"].size());
 }
 
@@ -176,19 +177,19 @@ TEST(BerthSimulate, SaysThreeForWhatCannotBe) {
   expect_error(simulate("", {"--nodes", "10"}), "the files describe none");
   expect_error(simulate("kind: Nothing", {}), "error");
   expect_error(simulate(documents, {"-o", "xml"}), "none of table, json, yaml");
-  expect_error(run(kBerth, {{"simulate"}, "", {}}), "-f FILE");
-  expect_error(run(kBerth, {{"simulate", "-f", "/nowhere"}, "", {}}), "/nowhere");
+  expect_error(run(kSimulating, {{"simulate"}, "", {}}), "-f FILE");
+  expect_error(run(kSimulating, {{"simulate", "-f", "/nowhere"}, "", {}}), "/nowhere");
 }
 
 TEST(BerthSimulate, IsInHelpManualAndCompletion) {
-  EXPECT_THAT(run(kBerth, {{"--help"}, "", {}}).out, ContainsRegex("\n +simulate +"));
-  const std::string help = run(kBerth, {{"simulate", "--help"}, "", {}}).out;
+  EXPECT_THAT(run(kSimulating, {{"--help"}, "", {}}).out, ContainsRegex("\n +simulate +"));
+  const std::string help = run(kSimulating, {{"simulate", "--help"}, "", {}}).out;
   EXPECT_THAT(help, HasSubstr("Examples:"));
   EXPECT_THAT(help, HasSubstr("berth plan shows that"));
   EXPECT_THAT(help, HasSubstr("BERTH_LIKE"));
-  EXPECT_THAT(run(kBerth, {{"man", "simulate"}, "", {}}).out, HasSubstr("like"));
+  EXPECT_THAT(run(kSimulating, {{"man", "simulate"}, "", {}}).out, HasSubstr("like"));
   for (const char* shell : {"bash", "zsh", "fish"}) {
-    const Finished finished = run(kBerth, {{"completion", shell}, "", {}});
+    const Finished finished = run(kSimulating, {{"completion", shell}, "", {}});
     EXPECT_THAT(finished.out, HasSubstr("simulate")) << shell;
     EXPECT_THAT(finished.out, HasSubstr("like")) << shell;
   }

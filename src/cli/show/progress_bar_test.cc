@@ -11,7 +11,7 @@ namespace {
 TEST(ProgressBar, IsAsLongAsThereIsRoomFor) {
   EXPECT_EQ(progress_line(40, 100, "instances", {.columns = 50}),
             "[########............]  40 %  40 of 100 instances");
-  EXPECT_EQ(progress_line(100, 100, "x", {.columns = 33}), "[############] 100 %  100 of 100 x");
+  EXPECT_EQ(progress_line(100, 100, "x", {.columns = 33}), "[##########] 100 %  100 of 100 x");
   EXPECT_EQ(progress_line(0, 0, "x", {.columns = 20}), "100 %  0 of 0 x");
   EXPECT_EQ(progress_line(5, 10, "instances", {.unicode = false, .columns = 10}).size(), 9u);
 }
@@ -25,7 +25,7 @@ TEST(ProgressBar, GoesWhenItIsDone) {
     std::this_thread::sleep_for(std::chrono::milliseconds(120));
     bar.advance(1);
   }
-  EXPECT_EQ(out.str(), "\r[#######.......]  50 %  2 of 4 x\r" + std::string(29, ' ') + "\r");
+  EXPECT_EQ(out.str(), "\r[#####......]  50 %  2 of 4 x\r" + std::string(29, ' ') + "\r");
 }
 
 TEST(ProgressBar, IsSilentWhereNobodySeesIt) {

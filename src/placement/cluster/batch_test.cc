@@ -128,7 +128,7 @@ TEST(Batch, KeepsWhatRunsAsAPlanDoes) {
   };
   ClusterShape shape = kManyReplicas;
   for (const std::uint32_t instances : {4u, 30u}) {
-    shape.running_ppm = 300'000;
+    shape.running_ppm = 700'000;
     shape.instances_max = instances;
     for_random_clusters(check, shape);
   }
@@ -175,6 +175,23 @@ TEST(Batch, CountsRefusalsAndNamesTheFirst) {
   EXPECT_EQ(reason, Reason::InsufficientCpu);
   EXPECT_EQ(refusal.instances, 22u);
   EXPECT_EQ(refusal.first, key("app", 3));
+}
+
+// Of one run request, so that a reason that is remembered would be taken for another's.
+TEST(Batch, FindsTheReasonAnewWhenRoomOrVersionIsAnother) {
+  const model::Manifest manifest{a_node("n1"),
+                                 an_item("app").with_version("1").asking_cpu(600).asking_ram(2000),
+                                 an_item("app").with_version("2").asking_cpu(500).asking_ram(10),
+                                 an_item("app").with_version("3").asking_cpu(100).asking_ram(2000),
+                                 a_run("app", {.instances = 4})};
+  Snapshot snapshot = snapshot_of(manifest);
+  snapshot.versions[{key("app").item, key("app").subject}] = {"1", {{1, "2"}, {3, "3"}}};
+  const PlacedBatch placed = place(snapshot);
+  EXPECT_EQ(placed.decided, (Decided{{"app/x/0", "InsufficientRam"},
+                                     {"app/x/1", "n1/p image 0"},
+                                     {"app/x/2", "InsufficientCpu"},
+                                     {"app/x/3", "InsufficientRam"}}));
+  expect_same(placed, snapshot, make_plan(snapshot, {.mode = Mode::Replan}));
 }
 
 TEST(Batch, RefusesEverybodyWhereThereIsNoNode) {
