@@ -58,7 +58,7 @@ std::string runtimes_of(const v1::Node& node) {
   return fmt::format("{}", fmt::join(texts, ","));
 }
 
-Tone tone_of(const v1::Load& load) {
+Tone tone_of_load_state(const v1::Load& load) {
   if (load.state() == "overloaded" || load.state() == "below") return Tone::Bad;
   return load.state() == "above" ? Tone::Warning : Tone::Plain;
 }
@@ -274,8 +274,8 @@ Table nodes_table(const std::vector<v1::Node>& nodes, Detail detail) {
                           {share(node.reserved().ram(), node.capacity().ram())},
                           {node.type()}};
     if (wide) {
-      row.push_back({load_text(node, Resource::Cpu), tone_of(node.cpu_load())});
-      row.push_back({load_text(node, Resource::Ram), tone_of(node.ram_load())});
+      row.push_back({load_text(node, Resource::Cpu), tone_of_load_state(node.cpu_load())});
+      row.push_back({load_text(node, Resource::Ram), tone_of_load_state(node.ram_load())});
       row.push_back({std::to_string(node.priority())});
       row.push_back({fmt::format("{}", fmt::join(node.labels(), ","))});
     }

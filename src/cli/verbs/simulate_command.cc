@@ -60,13 +60,12 @@ placement::BatchOutcome place(placement::Cluster& cluster,
 }
 
 void simulate(placement::Snapshot& snapshot, SimulationView& view, Console& console) {
-  using Clock = std::chrono::steady_clock;
-  const Clock::time_point begin = Clock::now();
+  const auto begin = std::chrono::steady_clock::now();
   const auto runs = placement::expand_runs(snapshot);
   placement::Cluster cluster(std::move(snapshot.nodes));
   view.nodes = cluster.nodes().size();
   view.outcome = place(cluster, runs, console);
-  view.seconds = std::chrono::duration<double>(Clock::now() - begin).count();
+  view.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   view.load = load_of_nodes(cluster);
 }
 
