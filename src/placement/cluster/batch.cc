@@ -34,35 +34,56 @@ class BatchPlacing {
     keep();
     for (std::size_t run = 0; run < runs_.size(); ++run) place_run(runs_[run], settled_[run]);
     stay();
+    judge_left_alone();
+    tell_reasons();
     return std::move(outcome_);
   }
 
  private:
-  // What should leave its node, and has found no other place.
-  struct Leaver {
+  // Without a place for now, and what is asked for all of them.
+  struct Waiting {
     const Request* request;
-    Reason reason;
+    std::vector<std::uint32_t> indices;
   };
 
-  // What waits to begin comes after what runs.
+  struct LeftAlone {
+    const Request* request;
+    Holding holding;
+  };
+
   void keep() {
-    for (const AskedRun& run : runs_) settled_.emplace_back(run.others.size());
-    for (const bool untold : {false, true}) {
-      for (std::size_t run = 0; run < runs_.size(); ++run) {
-        const std::vector<Request>& others = runs_[run].others;
-        for (std::size_t i = 0; i < others.size(); ++i) {
-          const Present* present = others[i].present;
-          if (present == nullptr || present->untold != untold) continue;
-          if (drain_of(others[i]) == Drain::No) settled_[run][i] = settle_where_it_is(others[i]);
-        }
+    for (const AskedRun& run : runs_) {
+      std::vector<bool>& settled = settled_.emplace_back(run.others.size());
+      for (std::size_t i = 0; i < run.others.size(); ++i) {
+        const Request& other = run.others[i];
+        if (other.present == nullptr || drain_of(other) != Drain::No) continue;
+        settled[i] = settle_where_it_is(other);
       }
     }
   }
 
+  // What should leave its node, and has found no other place, stays for the time being.
   void stay() {
-    for (const auto& [request, reason] : leavers_) {
-      if (!settle_where_it_is(*request)) refuse_one(*request, reason);
+    for (const Request* request : leavers_) {
+      if (!settle_where_it_is(*request)) waiting_.push_back({request, {request->key.index}});
     }
+  }
+
+  // Why it may not stay by the rules, as things are at the end. Nobody has made room meanwhile, so
+  // it still may not.
+  void judge_left_alone() {
+    for (const auto& [request, holding] : left_alone_) {
+      cluster_.release(holding);
+      const Rejection rejection =
+          cluster_.pipeline().reject_kept(*request, holding.node, holding.runtime);
+      cluster_.reserve(holding);
+      refuse(*request, {&request->key.index, 1}, rejection.reason);
+    }
+  }
+
+  // As they are at the end: what was in the way of somebody's turn may be in somebody else's now.
+  void tell_reasons() {
+    for (const auto& [request, indices] : waiting_) refuse(*request, indices, why_not(*request));
   }
 
   Drain drain_of(const Request& request) const {
@@ -83,12 +104,11 @@ class BatchPlacing {
       return true;
     }
     if (!is_left_alone(request)) return false;
-    Reason reason = Reason::NoConnectedNodes;
     if (node) {
-      reason = cluster_.pipeline().reject_kept(request, *node, runtime).reason;
       hold_as_it_is(request, *node, runtime);
+    } else {
+      refuse(request, {&request.key.index, 1}, Reason::NoConnectedNodes);
     }
-    refuse_one(request, reason);
     return true;
   }
 
@@ -98,6 +118,7 @@ class BatchPlacing {
     Holding holding = cluster_.holding_for(running, {node, runtime.value_or(0)});
     holding.runtime = runtime;
     cluster_.reserve(holding);
+    left_alone_.push_back({&request, std::move(holding)});
   }
 
   // In the order of their indices; whoever differs ends a stretch of those who ask alike.
@@ -125,14 +146,11 @@ class BatchPlacing {
     const std::vector<Spot> spots = indices_.size() < kFewAlike
                                         ? place_few(alike)
                                         : cluster_.place_alike(alike, indices_.size());
-    std::optional<Reason> reason;
-    if (spots.size() < indices_.size()) {
-      reason = why_not(alike);
-      BatchRefusal& refusal = refused_for(*reason, alike, indices_[spots.size()]);
-      refusal.instances += indices_.size() - spots.size();
-    }
+    const auto indices = std::span<const std::uint32_t>(indices_);
+    const auto rest = indices.subspan(spots.size());
+    if (!rest.empty()) waiting_.push_back({&alike, {rest.begin(), rest.end()}});
     outcome_.placed += spots.size();
-    tell({alike, indices_, spots, reason});
+    if (!spots.empty()) tell({alike, indices.first(spots.size()), spots, {}});
     indices_.clear();
   }
 
@@ -150,8 +168,11 @@ class BatchPlacing {
 
   void place_one(const Request& request, bool leaves) {
     if (const auto choice = cluster_.choose(request)) return take(request, *choice);
-    const Reason reason = why_not(request);
-    leaves ? leavers_.push_back({&request, reason}) : refuse_one(request, reason);
+    if (leaves) {
+      leavers_.push_back(&request);
+    } else {
+      waiting_.push_back({&request, {request.key.index}});
+    }
   }
 
   void take(const Request& request, const Choice& choice) {
@@ -161,18 +182,21 @@ class BatchPlacing {
     tell({request, {&request.key.index, 1}, {&spot, 1}, {}});
   }
 
-  void refuse_one(const Request& request, Reason reason) {
-    ++refused_for(reason, request, request.key.index).instances;
-    tell({request, {&request.key.index, 1}, {}, reason});
+  // Who is left alone is judged before the others: the first is the first in scheduling order.
+  void refuse(const Request& request, std::span<const std::uint32_t> indices, Reason reason) {
+    const model::InstanceKey first{request.key.item, request.key.subject, indices.front()};
+    BatchRefusal& refusal = outcome_.refused[reason];
+    std::int64_t& priority = priority_of_first_[reason];
+    const std::int64_t own = request.run->priority;
+    if (refusal.instances == 0 || own > priority || (own == priority && first < refusal.first)) {
+      refusal.first = first;
+      priority = own;
+    }
+    refusal.instances += indices.size();
+    tell({request, indices, {}, reason});
   }
 
-  BatchRefusal& refused_for(Reason reason, const Request& request, std::uint32_t index) {
-    const auto [entry, is_new] = outcome_.refused.try_emplace(reason);
-    if (is_new) entry->second.first = {request.key.item, request.key.subject, index};
-    return entry->second;
-  }
-
-  // All nodes are asked why, so it is not asked again while the answer is the same.
+  // All nodes are asked why, so those that ask alike are told the same: no room changes any more.
   Reason why_not(const Request& request) {
     if (request.avoided != nullptr) return cluster_.pipeline().reject(request).reason;
     const bool is_bound = request.own_runtime.has_value();
@@ -180,9 +204,7 @@ class BatchPlacing {
       const Reason own = why_not_on_its_own(request);
       if (own > Reason::NoMatchingNodeId) return own;
     }
-    // No room plays a part where only being somebody else's runtime, or less, counts.
-    const std::uint64_t version = is_bound ? 0 : cluster_.version();
-    const Asked asked{request.run, request.item, version, is_bound};
+    const Asked asked{request.run, request.item, is_bound};
     if (asked_ != asked) {
       asked_ = asked;
       answer_ = cluster_.pipeline().reject(request).reason;
@@ -207,7 +229,6 @@ class BatchPlacing {
   struct Asked {
     const model::RunRequest* run = nullptr;
     const model::Item* item = nullptr;
-    std::uint64_t version = 0;
     bool is_bound = false;
 
     friend bool operator==(const Asked&, const Asked&) = default;
@@ -219,8 +240,11 @@ class BatchPlacing {
   BatchOutcome outcome_;
   std::vector<std::vector<bool>> settled_;  // of each run, which of the others
   std::vector<std::uint32_t> indices_;      // of those that ask alike and are next
-  std::vector<Leaver> leavers_;             // in scheduling order
-  Asked asked_;                             // what was asked last why it has no place
+  std::vector<const Request*> leavers_;     // in scheduling order, as all of these
+  std::vector<LeftAlone> left_alone_;
+  std::vector<Waiting> waiting_;
+  std::map<Reason, std::int64_t> priority_of_first_;
+  Asked asked_;  // what was asked last why it has no place
   Reason answer_ = Reason::NoConnectedNodes;
 };
 

@@ -17,15 +17,15 @@ namespace berth::placement {
 struct BatchPart {
   const Request& request;                  // what they ask for; its index is of no meaning
   std::span<const std::uint32_t> indices;  // ascending
-  std::span<const Spot> spots;             // of the first of them; the others are refused
-  std::optional<model::Reason> reason;     // why that is
+  std::span<const Spot> spots;             // one of each, unless they are refused
+  std::optional<model::Reason> reason;     // why they are
 };
 
 using BatchListener = std::function<void(const BatchPart&)>;
 
 struct BatchRefusal {
   std::uint64_t instances = 0;
-  model::InstanceKey first;  // that was found to be refused for this reason
+  model::InstanceKey first;  // in scheduling order
 };
 
 struct BatchOutcome {
@@ -43,7 +43,8 @@ std::uint64_t instances_of(const std::vector<AskedRun>& runs);
 // Gives everybody a place in the cluster as a plan does that displaces nobody: what runs stays if
 // it may, and the rest gets the best place in the room that is left, in scheduling order. Of those
 // that ask alike nothing is made one by one but their places, so that a million takes seconds. The
-// listener hears of everybody once.
+// listener hears of everybody once, of the refused at the end: reasons are those of then. REQUIRES:
+// nothing is untold.
 BatchOutcome place_batch(Cluster& cluster, const std::vector<AskedRun>& runs,
                          const BatchListener& listener = {});
 

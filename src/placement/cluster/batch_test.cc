@@ -67,7 +67,9 @@ void expect_same(const PlacedBatch& placed, const Snapshot& snapshot, const Plan
   std::map<Reason, std::uint64_t> counted;
   for (const auto& [reason, refusal] : placed.outcome.refused) {
     counted[reason] = refusal.instances;
-    EXPECT_EQ(placed.decided.at(model::to_string(refusal.first)), model::to_string(reason));
+    const auto first = std::ranges::find(plan.refused, reason, &Refusal::reason);
+    ASSERT_NE(first, plan.refused.end());
+    EXPECT_EQ(refusal.first, first->key);
   }
   EXPECT_EQ(counted, reasons);
   for (std::size_t node = 0; node < snapshot.nodes.size(); ++node) {
@@ -117,10 +119,7 @@ TEST(Batch, KeepsWhatRunsAsAPlanDoes) {
     const model::Manifest manifest = with_one_priority(drawn, random);
     Snapshot snapshot = snapshot_of(manifest);
     if (random.below(2) == 0) draw_past(snapshot, random);
-    for (auto& [key, present] : snapshot.present) {
-      present.untold = random.below(8) == 0;
-      present.finished = random.below(8) == 0;
-    }
+    for (auto& [key, present] : snapshot.present) present.finished = random.below(8) == 0;
     const PlacedBatch placed = place(snapshot);
     expect_same(placed, snapshot,
                 make_plan(snapshot, {.mode = Mode::Run, .verdicts = Verdicts::ReasonOnly}));
@@ -178,7 +177,7 @@ TEST(Batch, CountsRefusalsAndNamesTheFirst) {
 }
 
 // Of one run request, so that a reason that is remembered would be taken for another's.
-TEST(Batch, FindsTheReasonAnewWhenRoomOrVersionIsAnother) {
+TEST(Batch, TellsEachVersionTheReasonOfTheEnd) {
   const model::Manifest manifest{a_node("n1"),
                                  an_item("app").with_version("1").asking_cpu(600).asking_ram(2000),
                                  an_item("app").with_version("2").asking_cpu(500).asking_ram(10),
@@ -187,11 +186,22 @@ TEST(Batch, FindsTheReasonAnewWhenRoomOrVersionIsAnother) {
   Snapshot snapshot = snapshot_of(manifest);
   snapshot.versions[{key("app").item, key("app").subject}] = {"1", {{1, "2"}, {3, "3"}}};
   const PlacedBatch placed = place(snapshot);
-  EXPECT_EQ(placed.decided, (Decided{{"app/x/0", "InsufficientRam"},
+  EXPECT_EQ(placed.decided, (Decided{{"app/x/0", "InsufficientCpu"},
                                      {"app/x/1", "n1/p image 0"},
                                      {"app/x/2", "InsufficientCpu"},
                                      {"app/x/3", "InsufficientRam"}}));
   expect_same(placed, snapshot, make_plan(snapshot, {.mode = Mode::Replan}));
+}
+
+TEST(Batch, NamesTheFirstInSchedulingOrderAlsoIfALaterOneIsLeftAlone) {
+  const model::Manifest manifest{
+      a_node("n1").running("pinned", 0), an_item("pinned").asking_cpu(2000).pinned(),
+      a_run("pinned"), an_item("urgent").asking_cpu(5000), a_run("urgent", {.priority = 5})};
+  const Snapshot snapshot = snapshot_of(manifest);
+  const PlacedBatch placed = place(snapshot);
+  ASSERT_EQ(placed.outcome.refused.size(), 1u);
+  EXPECT_EQ(placed.outcome.refused.begin()->second.first, key("urgent"));
+  expect_same(placed, snapshot, make_plan(snapshot, {.mode = Mode::Run}));
 }
 
 TEST(Batch, RefusesEverybodyWhereThereIsNoNode) {
