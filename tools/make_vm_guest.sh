@@ -15,11 +15,8 @@ if [ $# -ne 1 ]; then
 fi
 tools=$(cd "$(dirname "$0")" && pwd)
 cache=$tools/../build/vm-guest
-# Each before those that need it.
-modules="virtio virtio_ring virtio_mmio
-  virtio_pci_legacy_dev virtio_pci_modern_dev virtio_pci
-  virtio_blk failover net_failover virtio_net virtio_console
-  qemu_fw_cfg evdev button pvpanic pvpanic-mmio"
+# With what they need, which is not the same in each release of the kernel.
+modules="virtio_mmio virtio_pci virtio_blk virtio_net virtio_console qemu_fw_cfg evdev button pvpanic-mmio"
 
 die() {
   echo "make_vm_guest.sh: $1" >&2
@@ -28,6 +25,24 @@ die() {
 busybox=$(command -v busybox) || die "busybox is not installed (package busybox-static)"
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
+
+module_file() {
+  find "$work/package/lib/modules" -name "$(echo "$1" | sed 's/[-_]/[-_]/g').ko"
+}
+
+# The modules that it needs: a module says so itself.
+needs_of() {
+  tr '\000' '\n' <"$(module_file "$1")" | LC_ALL=C sed -n 's/^depends=//p' | tr ',' ' '
+}
+
+# Each after those that it needs.
+add_module() {
+  if grep -qx "$1" "$work/kernel/modules/order"; then return; fi
+  [ -n "$(module_file "$1")" ] || die "$package has no module $1"
+  for needed in $(needs_of "$1"); do add_module "$needed"; done
+  cp "$(module_file "$1")" "$work/kernel/modules/$1.ko"
+  echo "$1" >>"$work/kernel/modules/order"
+}
 
 # Leaves the kernel and its modules in the cache, all of it or nothing.
 download_kernel() {
@@ -38,12 +53,8 @@ download_kernel() {
   dpkg-deb -x "$work"/*.deb "$work/package"
   mkdir -p "$work/kernel/modules"
   cp "$work"/package/boot/vmlinuz-* "$work/kernel/vmlinuz"
-  for module in $modules; do
-    file=$(find "$work/package/lib/modules" -name "$module.ko")
-    [ -n "$file" ] || die "$package has no module $module"
-    cp "$file" "$work/kernel/modules/"
-    echo "$module" >>"$work/kernel/modules/order"
-  done
+  : >"$work/kernel/modules/order"
+  for module in $modules; do add_module "$module"; done
   mkdir -p "$cache"
   rm -rf "$cache/kernel.new.$$"
   cp -r "$work/kernel" "$cache/kernel.new.$$"
