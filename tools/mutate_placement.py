@@ -73,6 +73,7 @@ CRITERIA = ["Cpu", "Ram", "NodeName", "TypeOrder", "RuntimeName"]
 DISPLACE = "rounds/displace_round.cc"
 KEEP = "rounds/keep_round.cc"
 RELIEVE = "rounds/relieve_round.cc"
+STAYING = "staying.cc"
 
 
 def mutants() -> list[Mutant]:
@@ -131,9 +132,11 @@ def mutants() -> list[Mutant]:
              "return false;"),
         swap("drain ignored", KEEP,
              "if (drain_of(board, request) != Drain::No) continue;"),
-        swap("a drain takes components", KEEP,
+        swap("a drain takes components", STAYING,
              "if (request.item->type == model::ItemType::Component) return Drain::No;"),
-        swap("a drain does finished work again", KEEP, "if (has_finished(request)) return Drain::No;"),
+        swap("a drain does finished work again", STAYING,
+             "if (has_finished(request) || node == nullptr) return Drain::No;",
+             "if (node == nullptr) return Drain::No;"),
         swap("nothing stays on a drained node", "plan.cc", "stay_round(board);"),
         swap("pinned ones lose their room", "board.cc",
              "seat.holding = present_holding(request); cluster_.reserve(*seat.holding);"),

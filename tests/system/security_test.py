@@ -244,9 +244,13 @@ class Strangers(SystemTest):
         self.assertEqual(login.returncode, 0, login.stderr)
         return next(config.rglob("cert.pem")).parent
 
-    def plan_of(self, instances: int, nodes: int = 0) -> Path:
-        """A request for so many, on nodes that are only in it."""
-        documents = [item("x"), deployment("d", {"item": "x", "instances": instances})]
+    def plan_of(self, instances: int, nodes: int = 0, items: int = 1) -> Path:
+        """A request for so many, on nodes that are only in it. Of several items nothing has a place: each is told why."""
+        documents = []
+        for number in range(items):
+            asked = {"request": {"cpu": 100 + number, "ram": "1Mi"}} if items > 1 else {}
+            documents.append(item(f"x{number}", **asked))
+            documents.append(deployment(f"d{number}", {"item": f"x{number}", "instances": instances // items}))
         for number in range(nodes):
             documents.append({"apiVersion": "berth/v1", "kind": "Node", "metadata": {"name": f"n{number}"},
                               "spec": {"capacity": {"cpu": 10, "ram": "1Gi"},
@@ -277,7 +281,7 @@ class Strangers(SystemTest):
         viewer = self.a_viewer()
         too_much, _ = self.ask_for_plan(viewer, self.plan_of(1_000_000)).communicate(timeout=30)
         self.assertIn("a plan can have 100000 more at most", too_much)
-        long = self.plan_of(100_000, nodes=2_000)
+        long = self.plan_of(100_000, nodes=2_000, items=2_000)
         callers = {self.ask_for_plan(viewer, long) for _ in range(6)}
         began, used = time.monotonic(), self.computing()
         refused = wait_until(lambda: {caller for caller in callers if caller.poll() is not None}, "some to be refused")
@@ -293,7 +297,7 @@ class Strangers(SystemTest):
         self.assertLess(time.monotonic() - began, 50, "it was given up, not done")
 
     def test_a_long_plan_does_not_keep_it_from_stopping(self):
-        caller = self.ask_for_plan(self.a_viewer(), self.plan_of(100_000, nodes=2_000))
+        caller = self.ask_for_plan(self.a_viewer(), self.plan_of(100_000, nodes=2_000, items=2_000))
         used = self.computing()
         wait_until(lambda: self.computing() > used + 1, "it to compute")
         began = time.monotonic()
