@@ -85,10 +85,6 @@ NodeRows::NodeRows(std::size_t rows, const NodeRoom& largest)
   ram_max_.resize(padded, -1);
 }
 
-bool NodeRows::holds(const NodeRoom& room) const {
-  return (room.cpu >> cpu_shift_) < kColumnMax && (room.ram >> ram_shift_) < kColumnMax;
-}
-
 std::int32_t NodeRows::in_column(std::int64_t amount, int shift) const {
   return static_cast<std::int32_t>(std::clamp<std::int64_t>(amount >> shift, -1, kColumnMax));
 }

@@ -4,8 +4,6 @@
 #include <optional>
 #include <vector>
 
-#include "base/quantity.h"
-
 namespace berth::placement {
 
 // The room of one node, as placement looks at it.
@@ -50,9 +48,6 @@ class NodeRows {
   std::size_t size() const { return rooms_.size(); }
   const NodeRoom& room(std::size_t row) const { return rooms_[row]; }
   void set(std::size_t row, const NodeRoom& room);
-
-  // Whether amounts up to this one can be told from each other in the columns.
-  bool holds(const NodeRoom& room) const;
 
   // The best row of [begin, end) that is in the set, has enough room, and is accepted: most cpu
   // left, then most ram, then the smallest row. Only rows that are better than all that were
