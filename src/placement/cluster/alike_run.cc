@@ -237,9 +237,7 @@ std::vector<Spot> Cluster::place_alike(const Request& request, std::size_t count
     const auto choice = choose(request);
     if (!choice) break;
     reserve(holding_for(request, choice->slot));
-    spots.push_back({static_cast<std::uint32_t>(choice->slot.node),
-                     static_cast<std::uint16_t>(choice->slot.runtime),
-                     static_cast<std::uint16_t>(choice->image)});
+    spots.push_back(spot_of(*choice));
   }
   return spots;
 }

@@ -9,15 +9,6 @@ namespace {
 
 using model::Reason;
 
-// Below this it is cheaper to look for each place by itself than to put all nodes in order.
-constexpr std::size_t kFewAlike = 16;
-
-Spot spot_of(const Choice& choice) {
-  return {static_cast<std::uint32_t>(choice.slot.node),
-          static_cast<std::uint16_t>(choice.slot.runtime),
-          static_cast<std::uint16_t>(choice.image)};
-}
-
 // Whether it is one of those that differ in their index only, once it has to look for a place.
 bool asks_like(const Request& request, const Request& alike) {
   return request.item == alike.item && request.home == nullptr && request.avoided == nullptr &&
@@ -143,27 +134,13 @@ class BatchPlacing {
 
   void place_alike(const Request& alike) {
     if (indices_.empty()) return;
-    const std::vector<Spot> spots = indices_.size() < kFewAlike
-                                        ? place_few(alike)
-                                        : cluster_.place_alike(alike, indices_.size());
+    const std::vector<Spot> spots = cluster_.place_alike(alike, indices_.size());
     const auto indices = std::span<const std::uint32_t>(indices_);
     const auto rest = indices.subspan(spots.size());
     if (!rest.empty()) waiting_.push_back({&alike, {rest.begin(), rest.end()}});
     outcome_.placed += spots.size();
     if (!spots.empty()) tell({alike, indices.first(spots.size()), spots, {}});
     indices_.clear();
-  }
-
-  // Who finds no place leaves the room as it is, and none for the next.
-  std::vector<Spot> place_few(const Request& alike) {
-    std::vector<Spot> spots;
-    while (spots.size() < indices_.size()) {
-      const auto choice = cluster_.choose(alike);
-      if (!choice) break;
-      cluster_.reserve(cluster_.holding_for(alike, choice->slot));
-      spots.push_back(spot_of(*choice));
-    }
-    return spots;
   }
 
   void place_one(const Request& request, bool leaves) {

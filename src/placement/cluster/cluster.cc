@@ -8,6 +8,12 @@
 
 namespace berth::placement {
 
+Spot spot_of(const Choice& choice) {
+  return {static_cast<std::uint32_t>(choice.slot.node),
+          static_cast<std::uint16_t>(choice.slot.runtime),
+          static_cast<std::uint16_t>(choice.image)};
+}
+
 Cluster::Cluster(std::vector<SnapshotNode> nodes, Ledger::Capacity capacity)
     : nodes_(std::move(nodes)), ledger_(nodes_, capacity) {
   kind_of_.reserve(nodes_.size());

@@ -25,6 +25,8 @@ struct Spot {
   friend bool operator==(const Spot&, const Spot&) = default;
 };
 
+Spot spot_of(const Choice& choice);
+
 // The cluster as it stands: its nodes, who holds what of them, and an index by which a place is
 // found without asking every node. Its answers are those of the pipeline, to the last tie; what a
 // rule says of a node is asked once for all nodes of a kind, and room is compared in columns.
