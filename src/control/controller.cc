@@ -47,7 +47,7 @@ void Controller::mark_edited_items() {
 }
 
 void Controller::mark_everything() {
-  context_.launcher.plan_anew();
+  context_.launcher.plan_everything();
   for (const auto& [id, node] : context_.nodes) {
     context_.reachability.look_at(id);
     context_.network.look_at(id);

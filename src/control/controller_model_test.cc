@@ -63,6 +63,11 @@ bool agree(std::uint64_t seed) {
 bool is_indexed(const State& state) {
   const State anew(state.durable());
   return state.waiting() == anew.waiting() &&
+         std::ranges::equal(state.requests().all(), anew.requests().all(),
+                            [](const auto& a, const auto& b) {
+                              return a.first == b.first && *a.second.run == *b.second.run;
+                            }) &&
+         state.requests().instances() == anew.requests().instances() &&
          std::ranges::all_of(state.durable().nodes, [&](const auto& entry) {
            return state.instances_on(entry.first) == anew.instances_on(entry.first);
          });

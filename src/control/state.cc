@@ -4,6 +4,31 @@ namespace berth::control {
 
 State::State(Durable restored) : durable_(std::move(restored)) {
   for (const auto& [key, instance] : durable_.instances) index(instance);
+  for (const auto& [name, deployment] : durable_.deployments) requests_.add(deployment);
+}
+
+// Requests are found where they are.
+State::State(const State& other)
+    : durable_(other.durable_),
+      on_node_(other.on_node_),
+      waiting_(other.waiting_),
+      writes_(other.writes_),
+      need_new_revision_(other.need_new_revision_),
+      sealed_(other.sealed_) {
+  for (const auto& [name, deployment] : durable_.deployments) requests_.add(deployment);
+}
+
+template <>
+void State::put(const model::Deployment& deployment) {
+  unindex_deployment(deployment.name);
+  put_plain(deployment);
+  index_deployment(deployment.name);
+}
+
+template <>
+void State::erase<model::Deployment>(const std::string& name) {
+  unindex_deployment(name);
+  erase_plain<model::Deployment>(name);
 }
 
 template <>
@@ -60,6 +85,14 @@ void State::unindex(const model::InstanceKey& key) {
   for (const model::NodeId& node : known->data_on) on_node_[node].erase(key);
 }
 
+void State::index_deployment(const std::string& name) {
+  if (const auto* known = find<model::Deployment>(name)) requests_.add(*known);
+}
+
+void State::unindex_deployment(const std::string& name) {
+  if (const auto* known = find<model::Deployment>(name)) requests_.remove(*known);
+}
+
 const std::set<model::InstanceKey>& State::instances_on(const model::NodeId& node) const {
   static const std::set<model::InstanceKey> kNone;
   const auto found = on_node_.find(node);
@@ -80,8 +113,12 @@ void State::apply(const Write& write) {
   CHECK(!has_changes(), "who follows another decides nothing itself");
   const bool is_instance = write.table == table_of<model::InstanceRecord>();
   const auto key = is_instance ? model::read_key<model::InstanceKey>(write.key) : std::nullopt;
+  const bool is_deployment = write.table == table_of<model::Deployment>();
+  const auto name = is_deployment ? model::read_key<std::string>(write.key) : std::nullopt;
   if (key) unindex(*key);
+  if (name) unindex_deployment(*name);
   control::apply(durable_, write);
+  if (name) index_deployment(*name);
   const auto* known = key ? find<model::InstanceRecord>(*key) : nullptr;
   if (known != nullptr) index(*known);
 }

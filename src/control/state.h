@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/check.h"
+#include "control/requests.h"
 #include "control/tables.h"
 
 namespace berth::control {
@@ -14,6 +15,8 @@ namespace berth::control {
 class State {
  public:
   explicit State(Durable restored);
+  State(const State& other);
+  State& operator=(const State&) = delete;
 
   const Durable& durable() const { return durable_; }
   std::uint64_t revision() const { return durable_.counters.revision; }
@@ -36,6 +39,7 @@ class State {
   // Every instance that is placed on the node, leaves it, or is erased from it.
   const std::set<model::InstanceKey>& instances_on(const model::NodeId& node) const;
   const std::set<model::InstanceKey>& waiting() const { return waiting_; }
+  const Requests& requests() const { return requests_; }
 
   // Makes this step durable even if nothing else changed, so that its commands get a new number.
   void need_new_revision();
@@ -58,10 +62,13 @@ class State {
   void erase_plain(const KeyOf<Record>& key);
   void index(const model::InstanceRecord& instance);
   void unindex(const model::InstanceKey& key);
+  void index_deployment(const std::string& name);
+  void unindex_deployment(const std::string& name);
 
   Durable durable_;
   std::map<model::NodeId, std::set<model::InstanceKey>> on_node_;
   std::set<model::InstanceKey> waiting_;
+  Requests requests_;
   std::vector<Write> writes_;
   bool need_new_revision_ = false;
   bool sealed_ = false;
@@ -90,6 +97,8 @@ void State::erase(const KeyOf<Record>& key) {
 }
 
 template <>
+void State::put(const model::Deployment& deployment);
+template <>
 void State::put(const model::InstanceRecord& instance);
 template <>
 void State::put(const model::StateRecord& state);
@@ -97,5 +106,7 @@ template <>
 void State::put(const model::CounterRecord& counters);
 template <>
 void State::erase<model::InstanceRecord>(const model::InstanceKey& key);
+template <>
+void State::erase<model::Deployment>(const std::string& name);
 
 }  // namespace berth::control

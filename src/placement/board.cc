@@ -20,6 +20,11 @@ Action action_of(const Request& request, const model::Place& place) {
   return request.outdated ? Action::Restart : Action::Keep;
 }
 
+const Snapshot& nothing_present() {
+  static const Snapshot kNothing;
+  return kNothing;
+}
+
 model::Usage clamped(const model::Usage& usage) {
   return {std::max(usage.cpu, Dmips{}), std::max(usage.ram, Bytes{})};
 }
@@ -35,6 +40,15 @@ Board::Board(const Snapshot& snapshot, const Options& options)
       cluster_(snapshot.nodes, options.mode == Mode::RebalanceFull
                                    ? Ledger::Capacity::RelievedWhereOverloaded
                                    : Ledger::Capacity::Full),
+      seats_(requests_.size()),
+      verdicts_left_(options.verdicts_max) {}
+
+Board::Board(Cluster cluster, std::vector<Request> requests, const Options& options)
+    : snapshot_(nothing_present()),
+      options_(options),
+      requests_(std::move(requests)),
+      measuring_(Measuring::Requested),
+      cluster_(std::move(cluster)),
       seats_(requests_.size()),
       verdicts_left_(options.verdicts_max) {}
 
@@ -299,18 +313,32 @@ Refusal Board::refusal_of(std::size_t position) {
   Refusal refusal{.key = request.key,
                   .version = request.item->version,
                   .reason = seat.rejection->reason,
-                  .nodes = describe_all(nodes(), request, seat.rejection->verdicts),
+                  .nodes = {},
                   .hint = seat.hint,
                   .left_running = seat.left_alone,
                   .made_room_for = made_room_for(position)};
-  Recorder* recorder = recorder_for(position);
-  if (recorder == nullptr) return refusal;
-  for (const Verdict& verdict : seat.rejection->verdicts) {
-    recorder->turned_down(verdict);
-    recorder->end_of_node({});
+  if (options_.verdicts != Verdicts::HintOnly) {
+    refusal.nodes = describe_all(nodes(), request, seat.rejection->verdicts);
   }
-  refusal.answers = recorder->answers(pipeline(), request);
+  if (options_.answers == Answers::Kept) add_answers(position, refusal);
   return refusal;
+}
+
+// Who was told the same has heard the same.
+void Board::add_answers(std::size_t position, Refusal& refusal) {
+  const Request& request = requests_[position];
+  const auto& rejection = seats_[position].rejection;
+  const bool is_new = request.present == nullptr;
+  if (!is_new || last_answered_ != rejection) {
+    Recorder* recorder = recorder_for(position);
+    for (const Verdict& verdict : rejection->verdicts) {
+      recorder->turned_down(verdict);
+      recorder->end_of_node({});
+    }
+    last_answers_ = recorder->answers(pipeline(), request);
+    last_answered_ = is_new ? rejection : nullptr;
+  }
+  refusal.answers = last_answers_;
 }
 
 Placement Board::placement_of(std::size_t position) {
@@ -334,7 +362,7 @@ Placement Board::placement_of(std::size_t position) {
   return placement;
 }
 
-Plan Board::take_plan() {
+Plan Board::take_decisions() {
   Plan plan;
   plan.placements.reserve(requests_.size());
   for (std::size_t i = 0; i < requests_.size(); ++i) {
@@ -344,6 +372,13 @@ Plan Board::take_plan() {
       plan.refused.push_back(refusal_of(i));
     }
   }
+  plan.relief = std::move(relief_);
+  plan.explanation = std::move(explanation_);
+  return plan;
+}
+
+Plan Board::take_plan() {
+  Plan plan = take_decisions();
   plan.stops = stops();
   for (const auto& [id, node] : cluster_.positions()) plan.nodes.push_back(load_of(node));
   for (const auto& [key, present] : snapshot_.present) {
@@ -355,8 +390,6 @@ Plan Board::take_plan() {
     NodeLoad& load = *std::ranges::lower_bound(plan.nodes, view.id, {}, &NodeLoad::node);
     load.before = load.before + model::Usage{asked.cpu, asked.ram};
   }
-  plan.relief = std::move(relief_);
-  plan.explanation = std::move(explanation_);
   return plan;
 }
 

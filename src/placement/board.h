@@ -32,9 +32,11 @@ struct Seat {
 class Board {
  public:
   Board(const Snapshot& snapshot, const Options& options);
+  // For some who are asked for beside all that the cluster holds. In scheduling order.
+  Board(Cluster cluster, std::vector<Request> requests, const Options& options);
 
   const Snapshot& snapshot() const { return snapshot_; }
-  const std::vector<SnapshotNode>& nodes() const { return snapshot_.nodes; }
+  const std::vector<SnapshotNode>& nodes() const { return cluster_.nodes(); }
   const std::vector<Request>& requests() const { return requests_; }
   const Seat& seat(std::size_t request) const { return seats_[request]; }
   const Ledger& ledger() const { return cluster_.ledger(); }
@@ -79,8 +81,13 @@ class Board {
   const PlannedUsage& planned() const { return *planned_; }
   void report(Relief relief) { relief_.push_back(std::move(relief)); }
 
+  // What was decided about the requests, without what it means for nodes.
+  Plan take_decisions();
   // Ends the run.
   Plan take_plan();
+  // REQUIRES: the run has ended.
+  Cluster take_cluster() { return std::move(cluster_); }
+  std::vector<Request> take_requests() { return std::move(requests_); }
 
  private:
   Holding holding_of(const Request& request, const model::Item& item, std::size_t node,
@@ -96,6 +103,7 @@ class Board {
   void sit(std::size_t request, const Choice& choice, model::NodeAnswers answers);
   Placement placement_of(std::size_t request);
   Refusal refusal_of(std::size_t request);
+  void add_answers(std::size_t request, Refusal& refusal);
   std::optional<model::InstanceKey> made_room_for(std::size_t request) const;
   bool tells_verdicts(std::size_t request);
   void explain(std::size_t request, std::string summary);
@@ -107,7 +115,7 @@ class Board {
 
   const Snapshot& snapshot_;
   const Options& options_;
-  const std::vector<Request> requests_;
+  std::vector<Request> requests_;
   Measuring measuring_;
   Cluster cluster_;
   std::vector<Seat> seats_;
@@ -115,6 +123,8 @@ class Board {
   std::uint64_t refused_in_ = 0;
   std::optional<std::size_t> last_told_;  // by refuse(), in this room:
   std::uint64_t told_in_ = 0;
+  std::shared_ptr<const Rejection> last_answered_;  // by add_answers(), with:
+  model::NodeAnswers last_answers_;
   std::size_t verdicts_left_;
   std::optional<PlannedUsage> planned_;
   std::vector<Relief> relief_;

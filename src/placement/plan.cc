@@ -46,16 +46,20 @@ bool changes_anything(const Plan& plan) {
   return !plan.stops.empty() || std::ranges::any_of(plan.placements, changes);
 }
 
-Plan make_plan(const Snapshot& snapshot, const Options& options) {
-  Board board(snapshot, options);
-  switch (options.mode) {
+void carry_out_rounds(Board& board) {
+  switch (board.options().mode) {
     case Mode::Run:
     case Mode::RebalanceMinimal: run(board); break;
     case Mode::Replan: place_round(board, all_requests(board)); break;
     case Mode::RebalanceFull: place_round(board, policy_pass(board)); break;
   }
   refuse_round(board);
-  if (options.mode == Mode::RebalanceMinimal) relieve_round(board);
+  if (board.options().mode == Mode::RebalanceMinimal) relieve_round(board);
+}
+
+Plan make_plan(const Snapshot& snapshot, const Options& options) {
+  Board board(snapshot, options);
+  carry_out_rounds(board);
   if (!board.is_wanted()) return {.given_up = true};
   return board.take_plan();
 }

@@ -142,8 +142,12 @@ struct Plan {
 // Whether carrying the plan out would do anything.
 bool changes_anything(const Plan& plan);
 
-// Of refusals: what each node said, or the reason only, but for the one that is to be explained.
-enum class Verdicts { PerNode, ReasonOnly };
+// What refusals tell.
+enum class Verdicts {
+  PerNode,     // what each node said
+  HintOnly,    // what would help
+  ReasonOnly,  // but for the one that is to be explained
+};
 
 // Whether the plan tells what the nodes said to those whose place or version it decides, so that it
 // can be told later.

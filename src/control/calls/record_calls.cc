@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "control/calls/apply_check.h"
 #include "control/documents/overrides.h"
 #include "control/record_events.h"
 #include "control/rollout/moves.h"
@@ -10,74 +11,6 @@
 
 namespace berth::control {
 namespace {
-
-// All documents as they would be: the known ones, with the new ones in their place.
-class Desired {
- public:
-  explicit Desired(const Durable& durable)
-      : items_(durable.items), deployments_(durable.deployments), configs_(durable.node_configs) {}
-
-  Result<void> add(const model::Document& document) {
-    if (const auto* item = std::get_if<model::Item>(&document)) {
-      items_.insert_or_assign(model::key_of(*item), *item);
-    } else if (const auto* deployment = std::get_if<model::Deployment>(&document)) {
-      deployments_.insert_or_assign(deployment->name, *deployment);
-    } else if (const auto* config = std::get_if<model::NodeConfig>(&document)) {
-      configs_.insert_or_assign(config->name, *config);
-    } else if (std::holds_alternative<model::Node>(document)) {
-      return invalid_input(
-          "Node documents describe clusters for offline plans; real nodes report themselves");
-    }
-    return {};
-  }
-
-  bool erase_item(const model::ItemKey& key) { return items_.erase(key) > 0; }
-  bool erase_deployment(const std::string& name) { return deployments_.erase(name) > 0; }
-  bool erase_config(const std::string& name) { return configs_.erase(name) > 0; }
-
-  Result<void> check() const {
-    model::Manifest manifest;
-    for (const auto& [key, item] : items_) manifest.emplace_back(item);
-    for (const auto& [name, deployment] : deployments_) manifest.emplace_back(deployment);
-    for (const auto& [name, config] : configs_) manifest.emplace_back(config);
-    const auto findings = model::validate(manifest);
-    if (findings.empty()) return {};
-    std::vector<std::string> texts;
-    for (const auto& finding : findings) texts.push_back(finding.path + ": " + finding.what);
-    return invalid_input(fmt::format("{}", fmt::join(texts, "; ")));
-  }
-
-  std::uint64_t instance_count() const {
-    std::uint64_t count = 0;
-    for (const auto& [name, deployment] : deployments_) {
-      for (const auto& run : deployment.run) count += run.instances.value_or(0);
-    }
-    return count;
-  }
-
- private:
-  std::map<model::ItemKey, model::Item> items_;
-  std::map<std::string, model::Deployment> deployments_;
-  std::map<std::string, model::NodeConfig> configs_;
-};
-
-Result<void> check_apply(const Context& context, const ApplyCall& call) {
-  // What came before in the same step counts: it will be the next revision.
-  const std::uint64_t revision = context.state.revision() + (context.state.has_changes() ? 1 : 0);
-  if (call.if_revision && *call.if_revision != revision) {
-    return Error{Code::Conflict, fmt::format("the cluster is at revision {}, not {}: plan again",
-                                             revision, *call.if_revision)};
-  }
-  Desired desired(context.state.durable());
-  for (const model::Document& document : call.documents) TRY(desired.add(document));
-  TRY(desired.check());
-  if (desired.instance_count() > context.config.instances_max) {
-    return Error{Code::Exhausted,
-                 fmt::format("{} instances are asked for, the limit is {}",
-                             desired.instance_count(), context.config.instances_max)};
-  }
-  return {};
-}
 
 // An item that did not come up has been corrected.
 void retry_rollouts_to(Context& context, const model::ItemKey& item) {
@@ -100,18 +33,59 @@ void restart_edited(Context& context, const model::ItemKey& item) {
   }
 }
 
+// Another version of an item may be another one's only version no longer.
+void put_item(Context& context, const model::Item& item) {
+  const model::ItemKey key = model::key_of(item);
+  const auto* known = context.state.find<model::Item>(key);
+  if (known != nullptr && *known == item) return;
+  const bool restarts = known != nullptr && !model::runs_the_same(*known, item);
+  if (has_any_version(context.state.durable(), key.item)) context.launcher.plan_anew();
+  context.documents.put(context, item);
+  retry_rollouts_to(context, key);
+  if (restarts) restart_edited(context, key);
+}
+
+// By which index the new instances begin of each request that asks for more; nullopt: something
+// else is different, too.
+std::optional<std::map<RequestKey, std::uint32_t>> only_more(const State& state,
+                                                             const model::Deployment& deployment) {
+  const auto* known = state.find<model::Deployment>(deployment.name);
+  std::size_t known_before = 0;
+  std::map<RequestKey, std::uint32_t> more;
+  for (const model::RunRequest& run : deployment.run) {
+    const auto* before = state.requests().find(key_of(run));
+    if (before == nullptr) {
+      more.emplace(key_of(run), 0);
+      continue;
+    }
+    ++known_before;
+    if (before->by != known) return std::nullopt;
+    if (*before->run == run) continue;
+    const auto instances = before->run->instances;
+    model::RunRequest as_many = run;
+    as_many.instances = instances;
+    const bool is_more = instances && run.instances && *instances < *run.instances;
+    if (!is_more || !(as_many == *before->run)) return std::nullopt;
+    more.emplace(key_of(run), *instances);
+  }
+  const bool is_less = known != nullptr && known_before < known->run.size();
+  return is_less ? std::nullopt : std::optional(std::move(more));
+}
+
+void put_deployment(Context& context, const model::Deployment& deployment) {
+  const auto more = only_more(context.state, deployment);
+  context.state.put(deployment);
+  if (!more) return context.launcher.plan_anew();
+  for (const auto& [key, first] : *more) context.launcher.asks_for_more(context, key, first);
+}
+
 void put_document(Context& context, const model::Document& document) {
-  if (const auto* item = std::get_if<model::Item>(&document)) {
-    const auto& items = context.state.durable().items;
-    const auto known = items.find(model::key_of(*item));
-    if (known != items.end() && known->second == *item) return;
-    const bool restarts = known != items.end() && !model::runs_the_same(known->second, *item);
-    context.documents.put(context, *item);
-    retry_rollouts_to(context, model::key_of(*item));
-    if (restarts) restart_edited(context, model::key_of(*item));
-  } else if (const auto* deployment = std::get_if<model::Deployment>(&document)) {
-    context.state.put(*deployment);
-  } else if (const auto* config = std::get_if<model::NodeConfig>(&document)) {
+  if (const auto* item = std::get_if<model::Item>(&document)) return put_item(context, *item);
+  if (const auto* deployment = std::get_if<model::Deployment>(&document)) {
+    return put_deployment(context, *deployment);
+  }
+  context.launcher.plan_anew();
+  if (const auto* config = std::get_if<model::NodeConfig>(&document)) {
     context.state.put(*config);
     context.loads.look_up_all(context.nodes);
     context.readiness.look_at_all(context.nodes);
@@ -132,9 +106,17 @@ void ask_for_requests(Context& context, const ApplyCall& call) {
     if (const auto* subject = std::get_if<model::Subject>(&document)) subjects.insert(subject->id);
   }
   if (items.empty() && subjects.empty()) return;
-  for (const auto& [key, version] : asked_versions(context.state.durable())) {
-    const bool is_meant = items.contains({key.first, version}) || subjects.contains(key.second);
-    if (is_meant) context.calls.ask_for(key);
+  const auto& requests = context.state.requests().all();
+  for (const model::ItemKey& item : items) {
+    auto it = requests.lower_bound({item.item, model::SubjectId{}});
+    for (; it != requests.end() && it->first.first == item.item; ++it) {
+      const model::Item& meant = item_of(context.state.durable(), *it->second.run);
+      if (meant.version == item.version) context.calls.ask_for(it->first);
+    }
+  }
+  if (subjects.empty()) return;
+  for (const auto& [key, asked] : requests) {
+    if (subjects.contains(key.second)) context.calls.ask_for(key);
   }
 }
 
@@ -146,7 +128,10 @@ void ask_for_versions(Context& context, const ApplyCall& call) {
     for (const model::RunRequest& run : deployment->run) {
       const RequestKey key{run.item, run.subject};
       context.calls.ask_for(key);
-      if (call.allow_partial) context.rollouts.allow_partial(key);
+      if (call.allow_partial) {
+        context.rollouts.allow_partial(key);
+        context.launcher.plan_anew();
+      }
       context.rollouts.try_again(context, key);
       if (context.moves.avoid_nothing(key)) context.launcher.plan_anew();
     }
@@ -193,8 +178,7 @@ Result<void> delete_item(Context& context, const std::string& name) {
   const auto at = name.find('@');
   const model::ItemKey key{model::ItemId{name.substr(0, at)},
                            at == std::string::npos ? "" : name.substr(at + 1)};
-  Desired desired(context.state.durable());
-  if (!desired.erase_item(key)) {
+  if (context.state.find<model::Item>(key) == nullptr) {
     return not_found(fmt::format("no item {}; items are named id@version", name));
   }
   if (is_running(context, key)) {
@@ -204,7 +188,7 @@ Result<void> delete_item(Context& context, const std::string& name) {
     return Error{Code::Conflict,
                  fmt::format("{} may be gone back to: wait until the new version is up", name)};
   }
-  TRY(desired.check());
+  TRY(check_without_item(context.state.durable(), key));
   context.state.erase<model::Item>(key);
   return {};
 }
@@ -227,21 +211,21 @@ Result<void> delete_cached(Context& context, const std::string& name) {
 
 Result<void> delete_document(Context& context, const DeleteCall& call) {
   if (call.kind == "Item") return delete_item(context, call.name);
-  Desired desired(context.state.durable());
+  const Durable& durable = context.state.durable();
   if (call.kind == "Deployment") {
-    if (!desired.erase_deployment(call.name)) return not_found("no deployment " + call.name);
+    if (!durable.deployments.contains(call.name)) return not_found("no deployment " + call.name);
     context.state.erase<model::Deployment>(call.name);
     return {};
   }
   if (call.kind == "NodeConfig") {
-    if (!desired.erase_config(call.name)) return not_found("no node config " + call.name);
+    if (!durable.node_configs.contains(call.name)) return not_found("no node config " + call.name);
     context.state.erase<model::NodeConfig>(call.name);
     context.loads.look_up_all(context.nodes);
     context.readiness.look_at_all(context.nodes);
     return {};
   }
   if (call.kind == "EnvOverride") {
-    if (!context.state.durable().env_overrides.contains(call.name)) {
+    if (!durable.env_overrides.contains(call.name)) {
       return not_found("no override " + call.name);
     }
     context.calls.has_overridden(replace_override(context, call.name, std::nullopt));
@@ -249,7 +233,7 @@ Result<void> delete_document(Context& context, const DeleteCall& call) {
   }
   if (call.kind == "Subject") {
     const model::SubjectId id{call.name};
-    if (!context.state.durable().subjects.contains(id)) return not_found("no subject " + call.name);
+    if (!durable.subjects.contains(id)) return not_found("no subject " + call.name);
     context.state.erase<model::Subject>(id);
     return {};
   }
@@ -260,7 +244,7 @@ Result<void> delete_document(Context& context, const DeleteCall& call) {
 }
 
 void accept(Context& context, CallId call) {
-  context.launcher.cluster_changed();
+  context.launcher.desire_changed();
   context.calls.plan(call);
 }
 
@@ -353,6 +337,7 @@ void record(Context& context, const ApplyCall& call) {
 void record(Context& context, const DeleteCall& call) {
   const auto deleted = delete_document(context, call);
   if (!deleted) return Calls::refuse(context, call.call, deleted.error());
+  context.launcher.plan_anew();
   accept(context, call.call);
 }
 

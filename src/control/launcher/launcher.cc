@@ -6,6 +6,7 @@
 
 #include "control/calls/consequences.h"
 #include "control/context.h"
+#include "control/launcher/additions.h"
 #include "control/launcher/plan_recording.h"
 #include "control/launcher/snapshot.h"
 #include "control/rollout/handover.h"
@@ -51,11 +52,13 @@ bool try_refused_again(Context& context, const Plan& plan) {
 }
 
 std::map<RequestKey, std::string> asked_by_the_call(const Context& context) {
-  std::map<RequestKey, std::string> asked = asked_versions(context.state.durable());
-  std::erase_if(asked, [&](const auto& entry) {
-    return !context.calls.asked().requests.contains(entry.first);
-  });
-  return asked;
+  std::map<RequestKey, std::string> versions;
+  for (const RequestKey& key : context.calls.asked().requests) {
+    const auto* asked = context.state.requests().find(key);
+    if (asked == nullptr) continue;
+    versions.emplace(key, item_of(context.state.durable(), *asked->run).version);
+  }
+  return versions;
 }
 
 placement::Options options_for(const Rebalance& rebalance) {
@@ -102,24 +105,87 @@ void begin_rebalance(Context& context, const Rebalance& rebalance, const Plan& p
 
 }  // namespace
 
+// --- What others tell --------------------------------------------------------------------------
+
+void Launcher::plan_anew() {
+  must_plan_ = all_changed_ = true;
+  standing_.reset();  // it may point to what is there no longer
+}
+
 void Launcher::cluster_changed() {
+  plan_anew();
+  ++cluster_changes_;
+}
+
+void Launcher::desire_changed() {
   must_plan_ = true;
   ++cluster_changes_;
 }
 
+void Launcher::asks_for_more(Context& context, const RequestKey& key, std::uint32_t first) {
+  if (context.state.durable().rollouts.contains(key)) return plan_anew();
+  if (Rollouts::any_is_under_way(context.state.durable())) return plan_anew();
+  must_plan_ = true;
+  more_.emplace(key, first);  // what was new in the same step still is
+}
+
+void Launcher::plan_everything() {
+  must_plan_ = looks_at_all_ = true;
+  standing_.reset();
+}
+
+// --- What was planned goes on ------------------------------------------------------------------
+
+bool Launcher::follow_usage_of(Context& context, const model::NodeId& id) {
+  const ObservedNode* node = context.find_node(id);
+  const auto position = standing_->cluster().find(id);
+  if (node == nullptr || !position) return false;
+  return standing_->set_system_usage(*position, system_usage_of(*node), [&](std::int64_t priority) {
+    return held_by_lower(context, standing_->cluster(), *position, priority);
+  });
+}
+
+// Whether somebody who waits may find a place by that.
+bool Launcher::follow_usage(Context& context) {
+  const bool anybody_waits = !context.state.waiting().empty() || !refused_starts_.empty();
+  if (used_otherwise_.empty() || !(must_plan_ || anybody_waits)) return false;
+  const std::set<model::NodeId> changed = std::exchange(used_otherwise_, {});
+  if (!standing_) return anybody_waits;
+  bool helps = false;
+  for (const model::NodeId& id : changed) helps |= follow_usage_of(context, id);
+  return helps;
+}
+
+// Whether that was all there was to do.
+bool Launcher::place_more(Context& context) {
+  if (!standing_) return false;
+  auto requests = additional_requests(context, more_);
+  auto decisions = requests ? standing_->add(*std::move(requests)) : std::nullopt;
+  if (!decisions) return false;
+  const Recorded recorded =
+      record_decisions(context, *decisions, Tell::WhoAskedAndWhoIsNew, nullptr, changes_);
+  if (!recorded.as_is) standing_.reset();
+  return true;
+}
+
+// --- Everything is planned ---------------------------------------------------------------------
+
 void Launcher::plan_until_it_rests(Context& context) {
   for (int i = 0; i < kPlansPerStep; ++i) {
     const placement::Snapshot snapshot = snapshot_of(context);
-    const Plan plan = placement::make_plan(snapshot, {.answers = placement::Answers::Kept});
+    placement::WholePlan whole = placement::plan_everything(snapshot);
+    const Plan& plan = whole.decisions.plan;
     if (give_up_refused_turns(context, plan) || go_on_with_refused_moves(context, plan) ||
         try_refused_again(context, plan)) {
       --i;  // each time there are fewer turns, fewer moves, and fewer nodes to avoid
       continue;
     }
-    const bool changed = record_plan(context, snapshot, plan, nullptr, changes_);
+    const Tell tell = all_changed_ ? Tell::Everybody : Tell::WhoAskedAndWhoIsNew;
+    const Recorded recorded = record_plan(context, whole.decisions, tell, nullptr, changes_);
     context.moves.planned();
     context.rollouts.turns_taken();
-    if (!changed || plan.refused.empty()) return;
+    standing_ = recorded.as_is ? std::move(whole.standing) : std::nullopt;
+    if (!recorded.any || plan.refused.empty()) return;
   }
 }
 
@@ -128,7 +194,9 @@ void Launcher::rebalance(Context& context) {
   if (!due) return;
   const Rebalance& rebalance = *due;
   const placement::Snapshot snapshot = snapshot_of(context);
-  const Plan plan = placement::make_plan(snapshot, options_for(rebalance));
+  placement::Decisions decisions{placement::make_plan(snapshot, options_for(rebalance)),
+                                 placement::expand(snapshot)};
+  const Plan& plan = decisions.plan;
   const Refusal* left_out = find_left_out(snapshot, plan);
   if (rebalance.scope == RebalanceScope::Everything && left_out != nullptr) {
     context.effects.replies.push_back(
@@ -138,7 +206,7 @@ void Launcher::rebalance(Context& context) {
                            model::to_string(left_out->key), model::to_string(left_out->reason))}});
     return context.rebalances.ended(context, 0);
   }
-  record_plan(context, snapshot, plan, &rebalance, changes_);
+  record_plan(context, decisions, Tell::Everybody, &rebalance, changes_);
   begin_rebalance(context, rebalance, plan, changes_.changed);
 }
 
@@ -178,20 +246,29 @@ void Launcher::begin_runs(Context& context) {
   }
 }
 
-void Launcher::decide(Context& context) {
-  if (!context.reachability.settled() || !must_plan_) return;
-  changes_ = {};
+void Launcher::plan_all(Context& context) {
   // What did not come up elsewhere is sorted out before anything else moves.
   if (context.moves.any_has_failed()) plan_until_it_rests(context);
   rebalance(context);
   plan_until_it_rests(context);
-  must_plan_ = false;
-  // What made us plan may also have changed how much room there is.
-  context.orders.look_at_postponed();
   std::erase_if(refused_starts_, [&](const model::InstanceKey& key) {
     const auto* record = context.state.find<model::InstanceRecord>(key);
     return record == nullptr || !start_was_refused(context, *record);
   });
+  const bool may_stand = context.config.walk == Walk::Dirty && refused_starts_.empty();
+  if (!may_stand) standing_.reset();
+}
+
+void Launcher::decide(Context& context) {
+  if (!context.reachability.settled()) return;
+  const bool helps_somebody = follow_usage(context);
+  if (!must_plan_ && !helps_somebody) return;
+  changes_ = {};
+  if (helps_somebody || plans_everything() || !place_more(context)) plan_all(context);
+  must_plan_ = all_changed_ = looks_at_all_ = false;
+  more_.clear();
+  // What made us plan may also have changed how much room there is.
+  context.orders.look_at_postponed();
   begin_runs(context);
 }
 

@@ -1,31 +1,59 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
+#include <optional>
 #include <set>
 
 #include "control/plan_changes.h"
+#include "control/step.h"
 #include "model/ids.h"
+#include "placement/standing_plan.h"
 
 namespace berth::control {
 
 struct Context;
 
-// The room of what runs where: it plans, and turns the plan into records.
+// The room of what runs where: it plans, and turns the plan into records. The last plan stands, and
+// goes on with what is asked for in addition, until something else of what it was made of changes;
+// then everything is planned again. See docs/adr/0048.
 class Launcher {
  public:
-  // Something that a plan is made of has changed.
-  void plan_anew() { must_plan_ = true; }
-  bool must_plan() const { return must_plan_; }
+  // Something that a plan is made of has changed: everybody is looked at, and told.
+  void plan_anew();
   // The same; and what could not be done for a node that is overloaded may be possible by now.
   void cluster_changed();
+  // Somebody asks: what has changed by that was said. The same may be possible by now.
+  void desire_changed();
+  // The request asks for instances from this index on that it did not ask for.
+  void asks_for_more(Context& context, const RequestKey& key, std::uint32_t first);
+  // There is more or less room on the node than there was, for nothing that is ours.
+  void is_used_otherwise(const model::NodeId& node) { used_otherwise_.insert(node); }
+  // Whatever has changed.
+  void plan_everything();
+  // Whether it will, as far as is known by now.
+  bool plans_everything() const { return all_changed_ || looks_at_all_; }
+
   std::uint64_t cluster_changes() const { return cluster_changes_; }
   // By its agent: it is looked at by each plan. Whether that is news.
   bool start_refused(const model::InstanceKey& key) { return refused_starts_.insert(key).second; }
-  bool has_refused_starts() const { return !refused_starts_.empty(); }
 
   void decide(Context& context);
+  void forget(const model::NodeId& node) { used_otherwise_.erase(node); }
 
  private:
+  // It points into the state and the nodes that it was made of: a copy of those begins without one.
+  struct Standing : std::optional<placement::StandingPlan> {
+    using std::optional<placement::StandingPlan>::optional;
+    using std::optional<placement::StandingPlan>::operator=;
+    Standing(const Standing&) : optional() {}
+    Standing& operator=(const Standing&) = delete;
+  };
+
+  bool follow_usage(Context& context);
+  bool follow_usage_of(Context& context, const model::NodeId& id);
+  bool place_more(Context& context);
+  void plan_all(Context& context);
   void rebalance(Context& context);
   void plan_until_it_rests(Context& context);
   void add_edited(Context& context);
@@ -33,8 +61,13 @@ class Launcher {
   void begin_runs(Context& context);
 
   bool must_plan_ = false;
+  bool all_changed_ = false;
+  bool looks_at_all_ = false;
+  std::map<RequestKey, std::uint32_t> more_;  // from which index
+  std::set<model::NodeId> used_otherwise_;
   std::uint64_t cluster_changes_ = 0;
   std::set<model::InstanceKey> refused_starts_;
+  Standing standing_;
   PlanChanges changes_;  // of the plans of this step
 };
 

@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <unordered_map>
 
 #include "control/context.h"
 #include "control/id_pool.h"
@@ -43,26 +44,43 @@ class AbsentRequests {
 // Turns a plan into records. Only what differs from the known records is written.
 class Recording {
  public:
-  Recording(Context& context, const placement::Snapshot& snapshot, const Plan& plan,
+  Recording(Context& context, const placement::Decisions& decisions, Tell tell,
             const Rebalance* rebalance, PlanChanges& changes)
       : context_(context),
-        snapshot_(snapshot),
-        plan_(plan),
+        plan_(decisions.plan),
+        tell_(tell),
         rebalance_(rebalance),
         changes_(changes) {
-    for (const placement::Relief& relief : plan.relief) {
+    for (const placement::Relief& relief : plan_.relief) {
       for (const model::InstanceKey& key : relief.leaving) relieved_by_.emplace(key, relief.node);
+    }
+    for (const placement::Request& request : decisions.requests) {
+      requests_.emplace(request.key, &request);
     }
   }
 
-  // Whether any record changed.
-  bool take() {
-    remember_own_runtimes();
+  void take_decisions() {
     for (const Placement& placement : plan_.placements) place(placement);
-    for (const Refusal& refusal : plan_.refused) refuse(refusal);
-    cache_unasked();
-    return changed_;
+    for (const Refusal& refusal : plan_.refused) {
+      if (!is_told(refusal.key)) refuse(refusal);
+    }
   }
+
+  // What nobody asks for any more keeps its ids and data for the day it is asked for again; what is
+  // asked for by a subject that is gone keeps them until it is back.
+  void cache_unasked() {
+    const AbsentRequests absent(context_.state.durable());
+    std::vector<model::InstanceRecord> unasked;
+    for (const auto& [key, record] : context_.state.durable().instances) {
+      const bool asked = requests_.contains(key) || record.preinstalled;
+      if (asked || record.phase == model::Phase::Erasing) continue;
+      if (record.phase != phase_of_unasked(absent, key)) unasked.push_back(record);
+    }
+    for (const model::InstanceRecord& record : unasked) cache(record, absent);
+    forget_unasked_refusals();
+  }
+
+  const Recorded& recorded() const { return recorded_; }
 
  private:
   // The commands of this step are the first that can be about it.
@@ -98,11 +116,11 @@ class Recording {
     return record;
   }
 
-  void remember_own_runtimes() {
-    expanded_ = placement::expand(snapshot_);
-    for (const placement::Request& request : expanded_) {
-      requests_.emplace_hint(requests_.end(), request.key, &request);
-    }
+  // It was, waits as before, and nobody asks.
+  bool is_told(const model::InstanceKey& key) const {
+    return tell_ == Tell::WhoAskedAndWhoIsNew && context_.statuses.refusal_of(key) != nullptr &&
+           context_.state.waiting().contains(key) &&
+           !context_.calls.asked().requests.contains({key.item, key.subject});
   }
 
   void place(const Placement& placement) {
@@ -271,6 +289,7 @@ class Recording {
                       .answers = {}});
     remember_refusal(planned.key, problem);
     changes_.changed[planned.key];
+    recorded_.as_is = false;
   }
 
   // What was deleted and is asked for again begins anew, when nothing is left of it.
@@ -300,28 +319,20 @@ class Recording {
     context_.note(NoteKind::Refused, key, fmt::format("{}: {}", problem.reason, problem.message));
   }
 
-  // What nobody asks for any more keeps its ids and data for the day it is asked for again; what is
-  // asked for by a subject that is gone keeps them until it is back.
-  void cache_unasked() {
-    const AbsentRequests absent(context_.state.durable());
-    std::vector<model::InstanceRecord> unasked;
-    for (const auto& [key, record] : context_.state.durable().instances) {
-      const bool asked = requests_.contains(key) || record.preinstalled;
-      if (asked || record.phase == model::Phase::Erasing) continue;
-      if (record.phase != phase_of_unasked(absent, key)) unasked.push_back(record);
-    }
-    for (model::InstanceRecord& record : unasked) {
-      record.phase = phase_of_unasked(absent, record.key);
-      const bool cached = record.phase == model::Phase::Cached;
-      context_.note(NoteKind::Removed, record.key,
-                    cached ? "no longer asked for" : "its subject is gone");
-      record.kept_for = cached ? context_.config.cache_ttl : Duration{};
-      if (cached) record.paused = false;
-      lose_place(record);
-      context_.statuses.forget_refusal(record.key);
-      context_.state.erase<model::DecisionRecord>(record.key);
-      put(record);
-    }
+  void cache(model::InstanceRecord record, const AbsentRequests& absent) {
+    record.phase = phase_of_unasked(absent, record.key);
+    const bool cached = record.phase == model::Phase::Cached;
+    context_.note(NoteKind::Removed, record.key,
+                  cached ? "no longer asked for" : "its subject is gone");
+    record.kept_for = cached ? context_.config.cache_ttl : Duration{};
+    if (cached) record.paused = false;
+    lose_place(record);
+    context_.statuses.forget_refusal(record.key);
+    context_.state.erase<model::DecisionRecord>(record.key);
+    put(record);
+  }
+
+  void forget_unasked_refusals() {
     for (const auto& [key, refusal] : context_.statuses.refusals()) {
       if (requests_.contains(key)) continue;
       context_.statuses.forget_refusal(key);
@@ -342,7 +353,7 @@ class Recording {
     const bool same_run =
         same_place && known->version == record.version && known->image == record.image;
     if (known != nullptr) remember(*known);
-    changed_ = true;
+    recorded_.any = true;
     context_.put(record);
     changes_.changed[record.key];
     if (!same_place) {
@@ -364,21 +375,30 @@ class Recording {
   }
 
   Context& context_;
-  const placement::Snapshot& snapshot_;
   const Plan& plan_;
+  const Tell tell_;
   const Rebalance* rebalance_;
   PlanChanges& changes_;
-  std::vector<placement::Request> expanded_;
-  std::map<model::InstanceKey, const placement::Request*> requests_;
+  std::unordered_map<model::InstanceKey, const placement::Request*> requests_;
   std::map<model::InstanceKey, model::NodeId> relieved_by_;  // the node that they leave for that
-  bool changed_ = false;
+  Recorded recorded_;
 };
 
 }  // namespace
 
-bool record_plan(Context& context, const placement::Snapshot& snapshot, const placement::Plan& plan,
-                 const Rebalance* rebalance, PlanChanges& changes) {
-  return Recording(context, snapshot, plan, rebalance, changes).take();
+Recorded record_decisions(Context& context, const placement::Decisions& decisions, Tell tell,
+                          const Rebalance* rebalance, PlanChanges& changes) {
+  Recording recording(context, decisions, tell, rebalance, changes);
+  recording.take_decisions();
+  return recording.recorded();
+}
+
+Recorded record_plan(Context& context, const placement::Decisions& decisions, Tell tell,
+                     const Rebalance* rebalance, PlanChanges& changes) {
+  Recording recording(context, decisions, tell, rebalance, changes);
+  recording.take_decisions();
+  recording.cache_unasked();
+  return recording.recorded();
 }
 
 }  // namespace berth::control

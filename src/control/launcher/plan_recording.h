@@ -2,16 +2,28 @@
 
 #include "control/launcher/rebalances.h"
 #include "control/plan_changes.h"
-#include "placement/plan.h"
-#include "placement/snapshot.h"
+#include "placement/standing_plan.h"
 
 namespace berth::control {
 
 struct Context;
 
-// Turns a plan into records: only what differs from the known records is written. Whether any
-// changed. `rebalance`: what the plan was made for, if it is no plain one.
-bool record_plan(Context& context, const placement::Snapshot& snapshot, const placement::Plan& plan,
-                 const Rebalance* rebalance, PlanChanges& changes);
+// Who hears why it still has no place: those who wait already are not told again whenever there is
+// a little more or less room than before.
+enum class Tell { Everybody, WhoAskedAndWhoIsNew };
+
+struct Recorded {
+  bool any = false;   // record that has changed
+  bool as_is = true;  // whoever has a place by the plan has it now
+};
+
+// Turns decisions into records: only what differs from the known records is written. `rebalance`:
+// what the plan was made for, if it is no plain one.
+Recorded record_decisions(Context& context, const placement::Decisions& decisions, Tell tell,
+                          const Rebalance* rebalance, PlanChanges& changes);
+
+// The same of a plan of everything: what it is not about nobody asks for.
+Recorded record_plan(Context& context, const placement::Decisions& decisions, Tell tell,
+                     const Rebalance* rebalance, PlanChanges& changes);
 
 }  // namespace berth::control

@@ -24,19 +24,9 @@ placement::Drain drain_of(const model::NodeRecord& node) {
   return node.drain->overdue ? placement::Drain::Now : placement::Drain::Gently;
 }
 
-using Asked = std::set<std::pair<model::ItemId, model::SubjectId>>;
-
-Asked asked_for(const Durable& durable) {
-  Asked asked;
-  for (const auto& [name, deployment] : durable.deployments) {
-    for (const model::RunRequest& run : deployment.run) asked.emplace(run.item, run.subject);
-  }
-  return asked;
-}
-
 // A preinstalled component that nobody asked for is none of the plan's business.
-bool concerns_plan(const model::InstanceRecord& record, const Asked& asked) {
-  return !record.preinstalled || asked.contains({record.key.item, record.key.subject});
+bool concerns_plan(const model::InstanceRecord& record, const Requests& requests) {
+  return !record.preinstalled || requests.find({record.key.item, record.key.subject}) != nullptr;
 }
 
 model::Usage measured(const Context& context, const model::NodeId& id,
@@ -149,9 +139,9 @@ placement::Snapshot snapshot_of(const Context& context) {
   for (const auto& [id, record] : durable.nodes) {
     snapshot.nodes.push_back(view_of(context, record, context.nodes.at(id)));
   }
-  const Asked asked = asked_for(durable);
+  const Requests& requests = context.state.requests();
   for (const auto& [key, rollout] : durable.rollouts) {
-    if (asked.contains(key))
+    if (requests.find(key) != nullptr)
       snapshot.versions.emplace(key, context.rollouts.versions_of(context, rollout));
   }
   for (const auto& [id, subject] : durable.subjects) {
@@ -159,7 +149,7 @@ placement::Snapshot snapshot_of(const Context& context) {
   }
   for (const auto& [key, record] : durable.instances) {
     if (record.own_runtime) snapshot.bound.emplace(key, *record.own_runtime);
-    if (!concerns_plan(record, asked)) continue;
+    if (!concerns_plan(record, requests)) continue;
     if (record.preinstalled) snapshot.bound.emplace(key, *record.place);
     if (const auto home = home_of(durable, record)) snapshot.homes.emplace(key, *home);
     if (const auto present = present_of(context, snapshot, record)) {

@@ -152,7 +152,7 @@ class Change {
     const auto* record = context_.state.find<model::InstanceRecord>(key);
     const bool is_new = !record->awaits_room && record->place && record->place->node == id_ &&
                         !may_run_on(context_, id_, key);
-    if (!is_new || context_.statuses.refusals().contains(key)) return;
+    if (!is_new || context_.statuses.refusal_of(key) != nullptr) return;
     model::InstanceRecord waiting = *record;
     waiting.awaits_room = true;
     context_.put(waiting);

@@ -157,10 +157,7 @@ class Intake {
     if (joined) context_.note(NoteKind::NodeJoined, id_, "");
     context_.state.put(without_readiness(joined ? model::NodeRecord{} : known->second, id_, info));
     if (node_.info.runtimes != info.runtimes) context_.effects.readiness_of.push_back(id_);
-    if (!joined && differs_in_words_only(node_.info, info)) {
-      node_.info = info;
-      return;
-    }
+    if (!joined && differs_in_words_only(node_.info, info)) return take_words(info);
     if (info.state == model::NodeState::Error && node_.info.state != model::NodeState::Error) {
       context_.note(NoteKind::NodeInError, id_,
                     "its instances are failed, and go elsewhere when it has stopped them");
@@ -171,6 +168,14 @@ class Intake {
     context_.loads.look_up(id_);  // its type may be another
     context_.launcher.cluster_changed();
     context_.mark_all_on(id_);
+  }
+
+  // Its runtimes stay where they are: the standing plan points to them.
+  void take_words(const model::NodeInfo& info) {
+    std::vector<model::Runtime> runtimes = std::move(node_.info.runtimes);
+    std::ranges::copy(info.runtimes, runtimes.begin());
+    node_.info = info;
+    node_.info.runtimes = std::move(runtimes);
   }
 
   void note_store(const model::NodeInfo& info) {
@@ -306,10 +311,6 @@ Verdict judge(const ObservedNode& node, const model::Report& report) {
   return is_next ? Verdict::Next : Verdict::Gap;
 }
 
-bool is_anything_unplaced(const Context& context) {
-  return !context.state.waiting().empty() || context.launcher.has_refused_starts();
-}
-
 void take(Context& context, const model::NodeId& id, ObservedNode& node,
           const model::Report& report, Verdict verdict) {
   node.revision = report.revision;
@@ -323,7 +324,7 @@ void take(Context& context, const model::NodeId& id, ObservedNode& node,
   context.loads.look_at(id);
   if (system_usage_of(node) != system_usage) {
     if (!node.orders->postponed.empty()) context.orders.look_at(id);
-    if (is_anything_unplaced(context)) context.launcher.plan_anew();
+    context.launcher.is_used_otherwise(id);
   }
   context.orders.send_again_if_overdue(context, id, node);
 }

@@ -17,18 +17,6 @@ std::vector<const model::InstanceRecord*> records_of(const Durable& durable,
   return records;
 }
 
-std::map<RequestKey, std::string> asked_versions(const Durable& durable) {
-  std::map<RequestKey, std::string> versions;
-  for (const auto& [name, deployment] : durable.deployments) {
-    for (const model::RunRequest& run : deployment.run) {
-      const auto item = durable.items.lower_bound({run.item, run.version});
-      CHECK(item != durable.items.end(), "validated documents name known items");
-      versions.emplace(RequestKey{run.item, run.subject}, item->first.version);
-    }
-  }
-  return versions;
-}
-
 bool has_gone_back(const model::RolloutRecord& rollout, const model::InstanceKey& key) {
   return is_over(rollout) || rollout.kept_back.contains(key.index);
 }

@@ -14,9 +14,6 @@ namespace berth::control {
 // The instances of a run request that there is a record of.
 std::vector<const model::InstanceRecord*> records_of(const Durable& durable, const RequestKey& key);
 
-// The version that each run request asks for.
-std::map<RequestKey, std::string> asked_versions(const Durable& durable);
-
 // The requests of which something runs by the item.
 std::set<RequestKey> requests_running(const Durable& durable, const model::ItemKey& item);
 

@@ -122,13 +122,16 @@ void Rollouts::follow(Context& context, const RequestKey& key, const std::string
 }
 
 void Rollouts::follow_documents(Context& context) {
-  const auto asked = asked_versions(context.state.durable());
+  const Durable& durable = context.state.durable();
+  const Requests& requests = context.state.requests();
   std::vector<RequestKey> unasked;
-  for (const auto& [key, rollout] : context.state.durable().rollouts) {
-    if (!asked.contains(key)) unasked.push_back(key);
+  for (const auto& [key, rollout] : durable.rollouts) {
+    if (requests.find(key) == nullptr) unasked.push_back(key);
   }
   for (const RequestKey& key : unasked) end(context, key);
-  for (const auto& [key, version] : asked) follow(context, key, version);
+  for (const auto& [key, asked] : requests.all()) {
+    follow(context, key, item_of(durable, *asked.run).version);
+  }
   partial_.clear();
 }
 
@@ -175,7 +178,7 @@ void Rollouts::try_again(Context& context, const RequestKey& key) {
 // --- How it goes -------------------------------------------------------------------------------
 
 bool Rollouts::must_be_reviewed(const Context& context, const RequestKey& key) const {
-  if (context.launcher.must_plan()) return true;
+  if (context.launcher.plans_everything()) return true;
   const auto found = under_way_.find(key);
   if (found == under_way_.end()) return true;
   const Rollout& rollout = found->second;
@@ -204,7 +207,7 @@ void Rollouts::finish(Context& context, const RequestKey& key,
 }
 
 void Rollouts::take_turns(Context& context) {
-  if (context.launcher.must_plan()) follow_documents(context);
+  if (context.launcher.plans_everything()) follow_documents(context);
   std::vector<RequestKey> due;
   for (const auto& [key, record] : context.state.durable().rollouts) {
     if (is_under_way(record) && must_be_reviewed(context, key)) due.push_back(key);
@@ -213,6 +216,11 @@ void Rollouts::take_turns(Context& context) {
     while (review(context, key)) {
     }
   }
+}
+
+bool Rollouts::any_is_under_way(const Durable& durable) {
+  return std::ranges::any_of(durable.rollouts,
+                             [](const auto& entry) { return is_under_way(entry.second); });
 }
 
 bool Rollouts::must_look_again() const {

@@ -26,6 +26,8 @@ class Rollouts {
   // updates them. Both are repeated until nobody has to be looked at again.
   void take_turns(Context& context);
   bool must_look_again() const;
+  // Whether anything is being updated or watched.
+  static bool any_is_under_way(const Durable& durable);
   // The plan was made.
   void turns_taken();
   Time next() const;

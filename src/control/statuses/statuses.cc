@@ -210,7 +210,9 @@ void Statuses::publish_and_forget(Context& context, const model::InstanceKey& ke
   const auto known = instances_.try_emplace(key).first;
   const auto* record = context.state.find<model::InstanceRecord>(key);
   publish(context, key, record, known->second);
-  if (record == nullptr && !known->second.published) instances_.erase(known);
+  if (record != nullptr || known->second.published) return;
+  refused_.erase(key);
+  instances_.erase(known);
 }
 
 void Statuses::decide(Context& context) {
@@ -228,11 +230,15 @@ bool Statuses::refuse(Context& context, const model::InstanceKey& key, model::Pr
   if (known.refusal == problem) return false;
   const bool is_other = !known.refusal || known.refusal->reason != problem.reason;
   known.refusal = std::move(problem);
+  refused_.insert(key);
   context.changes.instances.insert(key);
   return is_other;
 }
 
-void Statuses::forget_refusal(const model::InstanceKey& key) { instances_[key].refusal.reset(); }
+void Statuses::forget_refusal(const model::InstanceKey& key) {
+  instances_[key].refusal.reset();
+  refused_.erase(key);
+}
 
 void Statuses::await_confirmation(const Context& context, const model::InstanceKey& key,
                                   Duration within) {
@@ -271,8 +277,8 @@ const model::Problem* Statuses::refusal_of(const model::InstanceKey& key) const 
 
 std::map<model::InstanceKey, model::Problem> Statuses::refusals() const {
   std::map<model::InstanceKey, model::Problem> refusals;
-  for (const auto& [key, known] : instances_) {
-    if (known.refusal) refusals.emplace_hint(refusals.end(), key, *known.refusal);
+  for (const model::InstanceKey& key : refused_) {
+    refusals.emplace_hint(refusals.end(), key, *instances_.at(key).refusal);
   }
   return refusals;
 }

@@ -80,6 +80,7 @@ class Statuses {
   void publish_and_forget(Context& context, const model::InstanceKey& key);
 
   IndexedMap<model::InstanceKey, Known> instances_;
+  std::set<model::InstanceKey> refused_;  // those with a refusal
   std::set<std::pair<Time, model::InstanceKey>> alarms_;
   std::map<model::NodeId, Vouched> vouched_;
 };

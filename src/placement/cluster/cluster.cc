@@ -317,6 +317,13 @@ std::vector<Slot> Cluster::best_of(const Request& request, std::uint32_t image, 
   return best;
 }
 
+bool Cluster::fits_kind(const Request& request, std::size_t node) const {
+  for (std::uint32_t image = 0; image < request.item->images.size(); ++image) {
+    if (answer_of(request, image, kind_of_[node]) != kNoRuntime) return true;
+  }
+  return false;
+}
+
 std::optional<Choice> Cluster::choose_on(const Request& request, std::size_t node) const {
   for (std::uint32_t image = 0; image < request.item->images.size(); ++image) {
     const auto slot = pipeline().choose_on(request, image, node);

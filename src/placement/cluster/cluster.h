@@ -67,6 +67,11 @@ class Cluster {
   // Whether the node could take it.
   std::optional<Choice> choose_on(const Request& request, std::size_t node) const;
 
+  // Nodes of one kind differ in nothing but their names and their room.
+  KindNumber kind_of(std::size_t node) const { return kind_of_[node]; }
+  // Whether a node of this kind could take it, given the right name and enough room.
+  bool fits_kind(const Request& request, std::size_t node) const;
+
   // Places that many instances which ask alike, one after the other, and gives their places: as
   // many as there is room for. REQUIRES: none is bound to a runtime, at home or failed anywhere.
   std::vector<Spot> place_alike(const Request& request, std::size_t count);

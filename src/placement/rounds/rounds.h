@@ -11,6 +11,9 @@ namespace berth::placement {
 
 using RequestList = std::vector<std::size_t>;
 
+// All rounds, as the board's mode says.
+void carry_out_rounds(Board& board);
+
 // Each gives those that the next round must look at.
 RequestList keep_round(Board& board);
 RequestList policy_pass(Board& board);

@@ -1,0 +1,143 @@
+#include "placement/standing_plan.h"
+
+#include <algorithm>
+
+#include "placement/asked.h"
+#include "placement/board.h"
+#include "placement/rounds/rounds.h"
+
+namespace berth::placement {
+namespace {
+
+const Options& to_carry_out() {
+  static const Options kOptions{.verdicts = Verdicts::HintOnly, .answers = Answers::Kept};
+  return kOptions;
+}
+
+bool could_make_room(const Board& board, std::size_t position) {
+  return board.seat(position).choice && !model::is_pinned(*board.requests()[position].item);
+}
+
+// In scheduling order the lowest comes last.
+std::optional<std::int64_t> lowest_priority(const Board& board) {
+  for (std::size_t i = board.requests().size(); i-- > 0;) {
+    if (could_make_room(board, i)) return board.requests()[i].run->priority;
+  }
+  return std::nullopt;
+}
+
+bool is_bound(const Request& request) {
+  return request.own_runtime || request.home != nullptr || request.avoided != nullptr;
+}
+
+// What somebody who should go takes counts as free for others: that is no room to stand on.
+bool may_stand(const Snapshot& snapshot, const Board& board) {
+  const auto must_go = [](const SnapshotNode& node) {
+    return node.drain != Drain::No || !node.evicting.empty();
+  };
+  if (!snapshot.avoided.empty() || std::ranges::any_of(snapshot.nodes, must_go)) return false;
+  for (std::size_t i = 0; i < board.requests().size(); ++i) {
+    if (board.seat(i).left_alone) return false;
+  }
+  return true;
+}
+
+// What nobody on the node could be asked for more than.
+bool could_ever_fit(const model::Item& item, const SnapshotNode& node) {
+  const Amounts asked = asked_of(item, node.info->capacity, node.settings);
+  return asked.cpu <= node.info->capacity.cpu - node.system_usage.cpu &&
+         asked.ram <= node.info->capacity.ram - node.system_usage.ram;
+}
+
+}  // namespace
+
+Request StandingPlan::Waiting::request() const {
+  return {.key = {run.item, run.subject, 0}, .item = item, .run = &run};
+}
+
+StandingPlan::StandingPlan(Board& board) : lowest_(lowest_priority(board)) {
+  for (std::size_t i = 0; i < board.requests().size(); ++i) {
+    if (!board.seat(i).choice) remember_waiting(board.requests()[i]);
+  }
+  cluster_ = board.take_cluster();
+}
+
+void StandingPlan::remember_waiting(const Request& request) {
+  const bool is_known = !waiting_.empty() && waiting_.back().item == request.item &&
+                        waiting_.back().is_bound == is_bound(request) &&
+                        waiting_.back().run == *request.run;
+  if (is_known) return;
+  waiting_.push_back({*request.run, request.item, is_bound(request)});
+  by_kind_.clear();
+}
+
+// Room only shrinks by what is added, so whoever waited goes on waiting, and whoever is refused has
+// as little to gain from lower priorities as there are any.
+std::optional<Decisions> StandingPlan::add(std::vector<Request> requests) {
+  Board board(std::move(cluster_), std::move(requests), to_carry_out());
+  for (const std::size_t refused : place_round(board, all_requests(board))) {
+    const Request& request = board.requests()[refused];
+    if (lowest_ && *lowest_ < request.run->priority) return std::nullopt;
+    remember_waiting(request);
+  }
+  refuse_round(board);
+  Plan plan = board.take_decisions();
+  if (const auto lowest = lowest_priority(board)) {
+    lowest_ = std::min(lowest_.value_or(*lowest), *lowest);
+  }
+  cluster_ = board.take_cluster();
+  return Decisions{std::move(plan), board.take_requests()};
+}
+
+const std::vector<const StandingPlan::Waiting*>& StandingPlan::whom_could_help(std::size_t node) {
+  const auto [entry, is_new] = by_kind_.try_emplace(cluster_.kind_of(node));
+  if (!is_new) return entry->second;
+  for (const Waiting& waiting : waiting_) {
+    if (waiting.is_bound || cluster_.fits_kind(waiting.request(), node)) {
+      entry->second.push_back(&waiting);
+    }
+  }
+  std::ranges::stable_sort(entry->second, {}, [](const Waiting* w) { return w->run.priority; });
+  return entry->second;
+}
+
+// The higher the priority, the more make room.
+bool StandingPlan::could_help(std::size_t node, const LowerOn& lower_on) {
+  std::vector<Holding> released;
+  std::optional<std::int64_t> priority;
+  bool could = false;
+  for (const Waiting* waiting : whom_could_help(node)) {
+    if (!waiting->is_bound && !could_ever_fit(*waiting->item, cluster_.nodes()[node])) continue;
+    const bool displaces = lowest_ && *lowest_ < waiting->run.priority;
+    could = waiting->is_bound || (displaces && cluster_.nodes()[node].info->partitions.unit_wide);
+    if (could) break;
+    if (displaces && priority != waiting->run.priority) {
+      for (const Holding& holding : released) cluster_.reserve(holding);
+      released = lower_on(*(priority = waiting->run.priority));
+      for (const Holding& holding : released) cluster_.release(holding);
+    }
+    could = cluster_.choose_on(waiting->request(), node).has_value();
+    if (could) break;
+  }
+  for (const Holding& holding : released) cluster_.reserve(holding);
+  return could;
+}
+
+bool StandingPlan::set_system_usage(std::size_t node, const model::Usage& usage,
+                                    const LowerOn& lower_on) {
+  const model::Usage before = cluster_.nodes()[node].system_usage;
+  cluster_.set_system_usage(node, usage);
+  const bool gives_room = usage.cpu < before.cpu || usage.ram < before.ram;
+  return gives_room && !waiting_.empty() && could_help(node, lower_on);
+}
+
+WholePlan plan_everything(const Snapshot& snapshot) {
+  Board board(snapshot, to_carry_out());
+  carry_out_rounds(board);
+  WholePlan whole{.decisions = {board.take_decisions(), {}}, .standing = {}};
+  if (may_stand(snapshot, board)) whole.standing.emplace(board);
+  whole.decisions.requests = board.take_requests();
+  return whole;
+}
+
+}  // namespace berth::placement
