@@ -306,19 +306,21 @@ void ReadinessRoom::restore(const Step& step, const model::NodeRecord& record,
   }
 }
 
-void ReadinessRoom::hear(const Step& step, const model::NodeId& id, ObservedNode& node,
+void ReadinessRoom::hear(Context& context, const model::NodeId& id, ObservedNode& node,
                          const model::Report& report) {
   look_at(id);
   for (const model::Runtime& runtime : report.node->runtimes) {
     const auto [at, is_new] = node.readiness.runtimes.try_emplace(runtime.id);
     RuntimeReadiness& known = at->second;
-    if (is_new) known.not_ready_since = known.graced_since = step.now;
+    if (is_new) known.not_ready_since = known.graced_since = context.now;
     if (runtime.ready == Readiness::Ready) {
       known.has_been_ready = true;
     } else {
-      known.not_ready_since = not_ready_since(step, node, report, runtime.id);
+      const Time since = not_ready_since(context, node, report, runtime.id);
+      if (since != known.not_ready_since) context.launcher.words_changed();
+      known.not_ready_since = since;
       // By its own clock, which cannot jump as dates can.
-      const Time graced_since = said_since(step, report, runtime.id) + bounded(runtime.grace);
+      const Time graced_since = said_since(context, report, runtime.id) + bounded(runtime.grace);
       if (!is_new && !node.ever_reported) {
         known.graced_since = std::min(known.graced_since, graced_since);
       }

@@ -60,7 +60,7 @@ class ReadinessRoom {
   // At a start: as it was when the controller was last running.
   void restore(const Step& step, const model::NodeRecord& record, ObservedNode& node) const;
   // Takes in what a report says of the node's runtimes, before it replaces what was known of them.
-  void hear(const Step& step, const model::NodeId& id, ObservedNode& node,
+  void hear(Context& context, const model::NodeId& id, ObservedNode& node,
             const model::Report& report);
   // It can be reached or not, since it was looked at last.
   void look_at(const model::NodeId& node) { marked_.insert(node); }

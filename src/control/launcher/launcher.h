@@ -29,6 +29,8 @@ class Launcher {
   void asks_for_more(Context& context, const RequestKey& key, std::uint32_t first);
   // There is more or less room on the node than there was, for nothing that is ours.
   void is_used_otherwise(const model::NodeId& node) { used_otherwise_.insert(node); }
+  // What refusals say of a node, and nothing that decides.
+  void words_changed() { standing_.reset(); }
   // Whatever has changed.
   void plan_everything();
   // Whether it will, as far as is known by now.

@@ -48,6 +48,7 @@ Keys NetworkRoom::take_keys(const Context& context) {
     for (const auto& [key, record] : durable.instances) keys.insert(keys.end(), key);
     for (const auto& [key, address] : durable.node_addresses) look_at(key.second);
   }
+  keys.merge(std::exchange(told_without_, {}));
   keys.insert(context.changes.instances.begin(), context.changes.instances.end());
   auto beside = keys.begin();  // those of a node come in order
   for (const auto& [node, key] : context.changes.on_nodes)

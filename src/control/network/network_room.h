@@ -23,6 +23,11 @@ class NetworkRoom {
   void restore(const Step& step);
   // It has said something else of itself.
   void look_at(const model::NodeId& node) { marked_.insert(node); }
+  // By this step a node is told to run it without a network, where it may be from the next one on.
+  // What holds an address may still be on its network there, until the node has said otherwise.
+  void told_without(const model::InstanceKey& key) {
+    if (networks_.holdings.contains(key)) told_without_.insert(key);
+  }
 
   void decide(Context& context);
   // Its addresses are given back by the next decision.
@@ -54,6 +59,7 @@ class NetworkRoom {
 
   Networks networks_;
   std::set<model::NodeId> marked_;
+  std::set<model::InstanceKey> told_without_;
 };
 
 }  // namespace berth::control

@@ -184,6 +184,7 @@ class Change {
       told->second = GivenOrder{wanted, {}, begins_anew};
     }
     if (is_news) is_told_or_not(key);
+    if (!wanted.network) context_.network.told_without(key);
     note_told(key);
     context_.changes.instances.insert(key);  // until it has acted on that, it proves nothing
     given_.stopping.erase(key);

@@ -78,7 +78,8 @@ Event History::an_apply() {
   if (chance(30)) call.documents.push_back(an_item());
   if (chance(80)) {
     const std::string name = "d-" + std::to_string(random_.below(4));
-    call.documents.push_back(a_deployment(name, {a_request(), a_request()}));
+    applied_[name] = a_deployment(name, {a_request(), a_request()});
+    call.documents.push_back(applied_[name]);
   }
   if (chance(30)) {
     std::set<std::string> labels;
@@ -92,6 +93,30 @@ Event History::an_apply() {
     call.documents.push_back(
         model::Subject{.id = model::SubjectId{"default"}, .present = chance(60)});
   }
+  return call;
+}
+
+Event History::a_bigger_apply() {
+  auto chosen = applied_.begin();
+  std::advance(chosen, random_.below(applied_.size()));
+  model::Deployment& deployment = chosen->second;
+  ApplyCall call{.call = ++last_call_, .documents = {}, .if_revision = {}};
+  model::RunRequest& run = deployment.run[random_.below(deployment.run.size())];
+  if (run.instances && *run.instances < 12 && chance(50)) {
+    *run.instances += static_cast<std::uint32_t>(random_.between(1, 3));
+  } else if (deployment.run.size() < 10 && chance(60)) {
+    model::RunRequest other = a_request();
+    other.subject = model::SubjectId{"s-" + std::to_string(last_call_)};
+    if (chance(40)) {  // of an item that nobody knew
+      model::Item item = an_item();
+      item.id = other.item = model::ItemId{"a-" + std::to_string(last_call_)};
+      other.version = chance(50) ? "" : item.version;
+      if (!other.instances) other.instances = 1;
+      call.documents.push_back(item);
+    }
+    deployment.run.push_back(other);
+  }
+  call.documents.push_back(deployment);
   return call;
 }
 
@@ -140,6 +165,7 @@ model::NodeConfig History::a_config_of_thresholds() {
 
 Event History::a_call() {
   const auto dice = random_.below(10);
+  if (!applied_.empty() && chance(is_calm_ ? 85 : 15)) return a_bigger_apply();
   if (chance(10)) {
     return RebalanceCall{++last_call_,
                          chance(30) ? RebalanceScope::Everything : RebalanceScope::Overloaded};
@@ -175,6 +201,10 @@ model::NodeInfo History::a_random_node() {
 }
 
 void History::change_truth(FakeAgent& agent) {
+  if (is_calm_ && chance(70)) {
+    agent.usage = a_usage();
+    return;
+  }
   switch (random_.below(10)) {
     case 0: return agent.become(a_random_node());
     case 1: agent.usage = a_usage(); return;

@@ -17,7 +17,7 @@ namespace berth::control {
 // tell the truth late, in part, twice or not at all. The seed decides everything.
 class History {
  public:
-  explicit History(std::uint64_t seed) : random_(seed) {
+  explicit History(std::uint64_t seed) : random_(seed), is_calm_(seed % 2 == 0) {
     for (int i = 1; i <= kNodes; ++i) {
       FakeAgent& agent = agents_.try_emplace(node(i), a_random_node()).first->second;
       agent.stops_slowly = chance(50);
@@ -70,6 +70,9 @@ class History {
 
   Event an_apply();
 
+  // Once more what was applied last under a name, or more of it.
+  Event a_bigger_apply();
+
   model::EnvOverride an_override();
 
   Event a_deletion();
@@ -104,6 +107,8 @@ class History {
   void add_events(std::vector<Event>& batch);
 
   Random random_;
+  const bool is_calm_;  // users mostly ask for more, nodes mostly stay what they are
+  std::map<std::string, model::Deployment> applied_;
   Time now_ = Time{} + 100s;
   std::map<model::NodeId, FakeAgent> agents_;
   std::map<model::NodeId, ConnectionId> connections_;
