@@ -13,6 +13,7 @@ const std::vector<Benchmark>& all_benchmarks() {
        launch_per_instance},
       {"report", "How long does a node that reports 5,000 instances hold up the others?",
        full_report},
+      {"change", "Does a small change cost the same in a big cluster?", small_changes},
       {"status", "Does one status cost the same in a big cluster?", step_per_status},
       {"simulation", "How fast does virtual time pass for a unit of 16 nodes?", simulated_hours},
       {"unit", "What do the real programs take, over real gRPC and SQLite?", real_unit},

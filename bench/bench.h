@@ -45,6 +45,7 @@ std::vector<Row> placement_per_instance();
 std::vector<Row> step_per_status();
 std::vector<Row> launch_per_instance();
 std::vector<Row> full_report();
+std::vector<Row> small_changes();
 std::vector<Row> simulated_hours();
 std::vector<Row> real_unit();
 std::vector<Row> readiness_to_view();

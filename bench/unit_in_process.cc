@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <time.h>
 
+#include <algorithm>
 #include <span>
 #include <utility>
 
@@ -67,20 +68,36 @@ void UnitInProcess::connect(const model::NodeId& node) {
 }
 
 void UnitInProcess::deploy(std::uint32_t instances) {
-  finished_ = false;
   model::RunRequest run{.item = model::ItemId{"plain"}, .instances = instances};
-  step(control::ApplyCall{kCall, {plain_item(), model::Deployment{"all", {run}}}, {}});
+  apply({plain_item(), model::Deployment{"all", {run}}});
+  CHECK(places_.size() == instances, "everything runs");
+}
+
+bool UnitInProcess::apply(std::vector<model::Document> documents) {
+  finished_ = false;
+  step(control::ApplyCall{kCall, std::move(documents), {}});
   deliver_all();
   CHECK(finished_, "everything has come to rest");
-  CHECK(places_.size() == instances, "everything runs");
+  return refused_ == 0;
+}
+
+void UnitInProcess::report_load(const model::NodeId& node, const model::Usage& system) {
+  StandIn& agent = agents_.at(node);
+  model::Report report = next_report(agent);
+  report.usage = system;
+  for (const auto& [key, status] : agent.statuses) *report.usage = *report.usage + status.usage;
+  receive(node, std::move(report));
 }
 
 void UnitInProcess::step(control::Event event) {
   now_ += 1us;
+  double deciding = 0;
   const control::Effects effects = [&] {
-    const Stopwatch watch(spent_.deciding, of_this_thread);
+    const Stopwatch watch(deciding, of_this_thread);
     return controller_.step(now_, std::span(&event, 1));
   }();
+  spent_.deciding += deciding;
+  spent_.longest = std::max(spent_.longest, deciding);
   if (!effects.writes.empty()) {
     const Stopwatch watch(spent_.storing, on_the_wall);
     must(store_.commit(controld::to_changes(effects.writes)), "commit");
@@ -90,6 +107,8 @@ void UnitInProcess::step(control::Event event) {
   }
   for (const control::Reply& reply : effects.replies) {
     finished_ |= std::holds_alternative<control::Finished>(reply.answer);
+    const auto* accepted = std::get_if<control::Accepted>(&reply.answer);
+    if (accepted != nullptr) refused_ = accepted->refused.size();
   }
 }
 

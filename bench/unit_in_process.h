@@ -26,6 +26,7 @@ class UnitInProcess {
     double storing = 0;   // encoding of records, and the transactions
     double sending = 0;   // encoding of commands
     double reading = 0;   // decoding of reports
+    double longest = 0;   // of all steps, the one that was decided on for longest
 
     double total() const { return deciding + storing + sending + reading; }
   };
@@ -35,6 +36,12 @@ class UnitInProcess {
 
   // Asks for so many instances of one item and returns when the call is answered for good.
   void deploy(std::uint32_t instances);
+
+  // Asks for more, and returns when everybody has heard of it; whether all of it has a place.
+  bool apply(std::vector<model::Document> documents);
+
+  // A report of what the node is used for beside what it runs.
+  void report_load(const model::NodeId& node, const model::Usage& system);
 
   // A report of one instance, or of all of the node.
   void report_state(const model::InstanceKey& key, model::InstanceState state);
@@ -72,6 +79,7 @@ class UnitInProcess {
   std::map<model::InstanceKey, model::NodeId> places_;
   std::vector<std::pair<model::NodeId, std::string>> commands_;  // not delivered yet
   bool finished_ = false;
+  std::size_t refused_ = 0;  // by the last call
   Time now_{};
   Spent spent_;
 };
