@@ -63,6 +63,7 @@ class Intake {
     node_.boot_id = report_.boot_id;
     node_.in_doubt = report_.in_doubt;
     node_.untold_runtimes = report_.untold_runtimes;
+    if (report_.untold_runtimes.empty()) context_.reachability.has_told_all(id_);
     node_.asked_for_full.reset();
     take_acted();
     take_info();
