@@ -132,6 +132,9 @@ bool Orders::confirm_stop(ObservedNode& node, const model::InstanceKey& key) {
   const auto stop = given.stopping.find(key);
   if (stop == given.stopping.end()) return false;
   if (node.acted < stop->second || node.reported.contains(key)) return false;
+  const auto revoked = given.revoked.find(key);
+  // It was never listed, and its agent cannot know whether it had begun to run there.
+  if (revoked != given.revoked.end() && is_untold(node, revoked->second.runtime)) return false;
   given.stopping.erase(stop);
   given.revoked.erase(key);
   return true;
