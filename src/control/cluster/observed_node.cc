@@ -16,6 +16,10 @@ std::string_view to_string(Liveness liveness) {
   CHECK(false, "unknown liveness");
 }
 
+bool is_untold(const ObservedNode& node, const model::RuntimeId& runtime) {
+  return std::ranges::find(node.untold_runtimes, runtime) != node.untold_runtimes.end();
+}
+
 model::Usage system_usage_of(const ObservedNode& node) {
   if (!node.usage) return {};
   const model::Usage rest = *node.usage - node.instance_usage;

@@ -66,6 +66,9 @@ struct ObservedNode {
   bool is_behind() const { return orders->last_sent && acted < *orders->last_sent; }
 };
 
+// Its agent does not know what runs there: what we knew of may be there still.
+bool is_untold(const ObservedNode& node, const model::RuntimeId& runtime);
+
 using Nodes = std::map<model::NodeId, ObservedNode>;
 
 // What is used on the node beside our instances; nothing while nothing is measured.

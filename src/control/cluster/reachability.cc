@@ -60,6 +60,7 @@ void Reachability::restore(const Step& step, Nodes& nodes) {
     node.info = record.info;
     look_at(id);
     unheard_.insert(id);
+    untold_.insert(id);
   }
 }
 
@@ -71,6 +72,7 @@ void Reachability::has_reported(const model::NodeId& node) {
 void Reachability::forget(const model::NodeId& node) {
   marked_.erase(node);
   unheard_.erase(node);
+  untold_.erase(node);
   alarms_.set(node, std::nullopt);
 }
 
@@ -91,7 +93,7 @@ void Reachability::update(Context& context, const model::NodeId& id, ObservedNod
 void Reachability::settle(Context& context) {
   if (settled_) return;
   const bool waited = context.now - *started_at_ >= context.config.settle_time;
-  if (!waited && !all_heard()) return;
+  if (!waited && !unheard_.empty()) return;
   settled_ = true;
   context.launcher.plan_anew();
   for (const auto& [id, node] : context.nodes) context.mark_all_on(id);

@@ -22,6 +22,8 @@ class Reachability {
   void look_at(const model::NodeId& node) { marked_.insert(node); }
   // Its first full report since the start, or on a new connection.
   void has_reported(const model::NodeId& node);
+  // A full report in which none of its runtimes was left out.
+  void has_told_all(const model::NodeId& node) { untold_.erase(node); }
 
   void decide(Context& context);
   // Of the clocks alone: settling is not waited for while the controller is held.
@@ -32,7 +34,7 @@ class Reachability {
   bool has_started() const { return started_at_.has_value(); }
   bool settled() const { return settled_; }
   // Whether every node that was known at the start has told what it runs: else it may run anything.
-  bool all_heard() const { return unheard_.empty(); }
+  bool all_heard() const { return untold_.empty(); }
 
  private:
   void update(Context& context, const model::NodeId& id, ObservedNode& node);
@@ -41,6 +43,7 @@ class Reachability {
   std::set<model::NodeId> marked_;
   Alarms<model::NodeId> alarms_;
   std::set<model::NodeId> unheard_;  // since the start
+  std::set<model::NodeId> untold_;   // these too, and those that know not all of what they run
   bool settled_ = false;
   std::optional<Time> started_at_;
 };

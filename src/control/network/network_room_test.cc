@@ -163,6 +163,27 @@ TEST_F(Network, AnAddressIsNotGivenBackWhileALostNodeMayRunItsHolder) {
   EXPECT_TRUE(driver.durable().networks.empty());
 }
 
+// Its agent restarted while a runtime hung, and so did the controller: nobody can say what runs
+// there.
+TEST_F(Network, AnAddressIsNotGivenBackWhileAnUntoldRuntimeMayRunItsHolder) {
+  join_nodes(2);
+  driver.agent("n1").stops_slowly = true;
+  driver.apply({a_service("web"), a_deployment("d", {a_run("web").on("n1")})});
+  driver.erase("Deployment", "d");
+  driver.restart();
+  driver.connect("n2");
+  driver.connect_silently("n1");
+  model::Report report = driver.agent("n1").full();
+  report.untold_runtimes = {report.instances.at(0).runtime};
+  report.instances.clear();
+  driver.report("n1", report);
+  driver.advance(10s);
+  EXPECT_NE(driver.record(key_of("web")).address, std::nullopt);
+  driver.agent("n1").drop(key_of("web"));
+  driver.report_fully("n1");
+  EXPECT_EQ(driver.record(key_of("web")).address, std::nullopt);
+}
+
 Config a_forgetful_config() {
   Config config = a_config_of_one_network();
   config.cache_ttl = 1min;

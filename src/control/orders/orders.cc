@@ -62,8 +62,9 @@ model::Command partial_command(const Context& context, const GivenOrders& given,
   return command;
 }
 
-model::Command full_command(const Context& context, const GivenOrders& given,
+model::Command full_command(const Context& context, const ObservedNode& node,
                             const OrderChanges& changes) {
+  const GivenOrders& given = *node.orders;
   model::Command command;
   for (const auto& [key, order] : given.run) {
     const bool is_left = given.postponed.contains(key) && is_left_alone(context, key);
@@ -73,9 +74,10 @@ model::Command full_command(const Context& context, const GivenOrders& given,
       command.run.push_back(spec_of(context, key, order.what));
     }
   }
-  // An update of what a former life of the controller had told waits for room.
+  // An update of what a former life of the controller had told waits for room. What is not listed
+  // has no room there: should an older command have told of it, that is over.
   for (const model::InstanceKey& key : given.postponed) {
-    if (!given.run.contains(key)) command.keep.push_back(key);
+    if (!given.run.contains(key) && node.reported.contains(key)) command.keep.push_back(key);
   }
   command.erase.assign(changes.erase.begin(), changes.erase.end());
   for (const auto& [key, number] : given.erasing) command.erase.push_back(key);
@@ -132,6 +134,9 @@ bool Orders::confirm_stop(ObservedNode& node, const model::InstanceKey& key) {
   const auto stop = given.stopping.find(key);
   if (stop == given.stopping.end()) return false;
   if (node.acted < stop->second || node.reported.contains(key)) return false;
+  const auto revoked = given.revoked.find(key);
+  // It was never listed, and its agent cannot know whether it had begun to run there.
+  if (revoked != given.revoked.end() && is_untold(node, revoked->second.runtime)) return false;
   given.stopping.erase(stop);
   given.revoked.erase(key);
   return true;
@@ -225,7 +230,7 @@ void Orders::send(Context& context, const Draft& draft) {
   const Durable& durable = context.state.durable();
   const model::CommandNumber newest{durable.counters.epoch, durable.counters.revision};
   const bool full = draft.full || draft.resend;
-  model::Command command = full ? full_command(context, given, draft.changes)
+  model::Command command = full ? full_command(context, node, draft.changes)
                                 : partial_command(context, given, draft.changes);
   command.number = draft.resend ? *given.last_sent : newest;
   if (full || draft.network) command.network = context.network.network_of(context, draft.node);

@@ -61,6 +61,30 @@ TEST_F(Gate, AStartWaitsForOneThatWasToldToStopBeforeItsAgentHasSaidAWord) {
   EXPECT_EQ(driver.status_of(key_of("x")), "active");
 }
 
+// What a node was told and has never heard is not there to be kept: it waits as any other, and the
+// room is for who comes first.
+TEST_F(Gate, WhatWasToldInVainAndHasToWaitIsNotKept) {
+  FakeAgent& n1 = driver.agent("n1");
+  const model::Report before = n1.full();
+  n1.answers = false;
+  driver.apply({a_service("c").cpu(200), a_deployment("e", {a_run("c").label("left")})});
+  ASSERT_EQ(driver.commands_to("n1").at(0).run.at(0).key, key_of("c"));
+  driver.apply({a_deployment("d", {a_run("b").label("right")})});  // "a" shall leave n1
+  driver.apply(
+      {a_service("x").cpu(200), a_deployment("f", {a_run("x").label("left").priority(9)})});
+  ASSERT_EQ(driver.status_of(key_of("x")), "activating(WaitingForRoom)");
+  driver.connect_silently("n1");
+  driver.report("n1", before);
+  const model::Command command = driver.commands_to("n1").at(0);
+  ASSERT_FALSE(command.base);
+  ASSERT_EQ(command.run.size(), 1U);
+  EXPECT_EQ(command.run[0].key, key_of("x"));
+  EXPECT_TRUE(command.keep.empty());
+  n1.answers = true;
+  driver.advance(6s);
+  EXPECT_EQ(driver.status_of(key_of("c")), "active");
+}
+
 TEST_F(Gate, WhatFitsBesideTheLeavingOneStartsAtOnce) {
   driver.agent("n1").stops_slowly = true;
   driver.apply({a_service("c").cpu(200),

@@ -63,6 +63,7 @@ class Intake {
     node_.boot_id = report_.boot_id;
     node_.in_doubt = report_.in_doubt;
     node_.untold_runtimes = report_.untold_runtimes;
+    if (report_.untold_runtimes.empty()) context_.reachability.has_told_all(id_);
     node_.asked_for_full.reset();
     take_acted();
     take_info();
@@ -75,6 +76,7 @@ class Intake {
     take_states(gone);
     if (report_.told && is_held(context_)) node_.orders_shown = report_.told;
     for (const model::InstanceKey& key : gone) drop_status(key);
+    confirm_stops();
     tell_again();
   }
 
@@ -240,6 +242,12 @@ class Intake {
     }
   }
 
+  // Also of what was never listed, and waits for its runtime to tell.
+  void confirm_stops() {
+    const auto stopping = node_.orders->stopping;
+    for (const auto& [key, number] : stopping) confirm_stop(key);
+  }
+
   // Others may have its room.
   void confirm_stop(const model::InstanceKey& key) {
     if (!Orders::confirm_stop(node_, key)) return;
@@ -249,11 +257,6 @@ class Intake {
 
   void confirm_erased(const model::InstanceKey& key) {
     if (Orders::confirm_erased(node_, key)) context_.lifetime.data_gone(id_, key);
-  }
-
-  // Its agent does not know what runs there: what we knew of may be there still.
-  bool is_untold(const model::RuntimeId& runtime) const {
-    return std::ranges::find(report_.untold_runtimes, runtime) != report_.untold_runtimes.end();
   }
 
   // Agents list in the order of keys, as we keep them.
@@ -268,7 +271,7 @@ class Intake {
     for (const auto& [key, status] : node_.reported) {
       if (next != listed.end() && next->get() == key) {
         ++next;
-      } else if (!is_untold(status.runtime)) {
+      } else if (!is_untold(node_, status.runtime)) {
         gone.push_back(key);
       }
     }

@@ -67,6 +67,26 @@ TEST_F(Reports, WhatAnAgentCannotKnowOfIsNotGone) {
   EXPECT_FALSE(driver.controller().nodes().at(model::NodeId("n1")).orders->stopping.contains(kWeb));
 }
 
+// It was told to stop before anybody heard that it runs, and its agent then died in the middle of
+// that.
+TEST_F(Reports, WhatWasNeverListedAndCannotBeKnownOfIsNotGone) {
+  agent().answers = false;
+  driver.apply({a_service("db"), a_deployment("e", {a_run("db")})});
+  driver.erase("Deployment", "e");
+  ASSERT_EQ(driver.commands_to("n1").at(0).stop, std::vector{key_of("db")});
+  agent().acted = driver.commands_to("n1").at(0).number;
+  driver.connect_silently("n1");
+  model::Report report = agent().full();
+  report.untold_runtimes = {report.instances.at(0).runtime};
+  driver.report("n1", report);
+  const auto& stopping = driver.controller().nodes().at(model::NodeId("n1")).orders->stopping;
+  EXPECT_TRUE(stopping.contains(key_of("db")));
+  ++report.revision;
+  report.untold_runtimes.clear();
+  driver.report("n1", report);
+  EXPECT_FALSE(stopping.contains(key_of("db")));
+}
+
 TEST_F(Reports, AnEqualRevisionIsADuplicate) {
   model::Report report = failure();
   report.revision -= 1;
