@@ -56,6 +56,7 @@ struct GivenOrders {
   NetworkOrder network;
   // Wait for room that others are leaving, or for their turn to be started anew.
   std::set<model::InstanceKey> postponed;
+  std::set<model::InstanceKey> leaving;                    // may be there still, and shall not
   std::set<model::InstanceKey> missed;                     // looked at while it could not be told
   std::map<model::InstanceKey, std::string> states_heard;  // their digests; not yet said to it
 };

@@ -40,6 +40,7 @@ class Change {
     keys_.insert(postponed_before_.begin(), postponed_before_.end());
     keys_.merge(std::exchange(given_.missed, {}));
     for (const model::InstanceKey& key : keys_) look_at(key);
+    find_leaving();
     ask_for_room();
     return std::move(changes_);
   }
@@ -117,6 +118,23 @@ class Change {
     return record->data_on.contains(id_) && !node_.reported.contains(key) &&
            !given_.stopping.contains(key) && !given_.erasing.contains(key) &&
            !changes_.stop.contains(key);
+  }
+
+  // As the gate sees it, so that it need not look at everybody where nobody leaves.
+  void find_leaving() {
+    std::erase_if(given_.leaving, [this](const model::InstanceKey& key) { return !leaves(key); });
+    for (const model::InstanceKey& key : keys_) {
+      if (leaves(key)) given_.leaving.insert(key);
+    }
+  }
+
+  bool leaves(const model::InstanceKey& key) const {
+    const auto* record = context_.state.find<model::InstanceRecord>(key);
+    if (record != nullptr && record->place && record->place->node == id_) return false;
+    const auto reported = node_.reported.find(key);
+    const bool is_ours =
+        reported != node_.reported.end() && reported->second.type != model::ItemType::Component;
+    return is_ours || given_.run.contains(key) || given_.revoked.contains(key);
   }
 
   void ask_for_room() {

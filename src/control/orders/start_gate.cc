@@ -93,12 +93,22 @@ bool leaves_later_than(const Context& context, const model::InstanceRecord& cand
          !is_being_prepared(context, candidate);
 }
 
+// Nobody leaves who could make room: nobody waits for that.
+GateAnswer all_admitted(const std::map<model::InstanceKey, Order>& newcomers) {
+  GateAnswer answer;
+  for (const auto& [key, order] : newcomers) {
+    answer.admitted.insert(answer.admitted.end(), key);
+  }
+  return answer;
+}
+
 }  // namespace
 
 GateAnswer ask_gate(const Context& context, const model::NodeId& id,
                     const std::map<model::InstanceKey, Order>& newcomers) {
   GateAnswer answer;
   if (newcomers.empty()) return answer;
+  if (context.nodes.at(id).orders->leaving.empty()) return all_admitted(newcomers);
   Gate gate(context, id);
   for (const model::InstanceRecord* newcomer : in_scheduling_order(context, newcomers)) {
     if (gate.admit(newcomer->key, newcomers.at(newcomer->key))) {

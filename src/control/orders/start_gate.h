@@ -19,6 +19,7 @@ struct GateAnswer {
   std::set<model::InstanceKey> hurried;  // leave the node, and shall stop first
 };
 
+// REQUIRES: it is known who leaves the node.
 GateAnswer ask_gate(const Context& context, const model::NodeId& id,
                     const std::map<model::InstanceKey, Order>& newcomers);
 
