@@ -19,6 +19,8 @@ const std::vector<Benchmark>& all_benchmarks() {
       {"unit", "What do the real programs take, over real gRPC and SQLite?", real_unit},
       {"readiness", "How soon does the control plane know that a runtime fails?",
        readiness_to_view},
+      {"applies", "What does it take to ask for more of the real programs, as the record grows?",
+       durable_applies},
       {"callers", "How many changes are made durable when many ask at once?", many_callers},
   };
   return kAll;

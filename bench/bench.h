@@ -50,5 +50,6 @@ std::vector<Row> simulated_hours();
 std::vector<Row> real_unit();
 std::vector<Row> readiness_to_view();
 std::vector<Row> many_callers();
+std::vector<Row> durable_applies();
 
 }  // namespace berth::bench

@@ -89,14 +89,33 @@ Footprint footprint_of(pid_t pid) {
           .written_bytes = number_after(io, "write_bytes")};
 }
 
-RealUnit::RealUnit() {
-  fs::permissions(directory(), fs::perms{0711});
+void RealUnit::start_control(const std::string& grpc, const std::string& https) {
   control_ = std::make_unique<Program>(
       "berthd",
       std::vector<std::string>{"--state-dir", directory() / "control", "--socket",
-                               directory() / "berthd.sock", "--listen-grpc", "127.0.0.1:0",
-                               "--listen-https", "127.0.0.1:0", "--min-healthy", "0s"},
+                               directory() / "berthd.sock", "--listen-grpc", grpc, "--listen-https",
+                               https, "--min-healthy", "0s"},
       directory() / "berthd.log");
+}
+
+double RealUnit::restart() {
+  control_.reset();
+  const auto start = std::chrono::steady_clock::now();
+  start_control(grpc_, https_);
+  for (int i = 0; i < 30'000; ++i) {
+    const auto nodes = client::call<v1::Nodes>(
+        client(), {.method = client::Method::Get, .path = "/v1/nodes", .body = nullptr});
+    if (nodes) {
+      return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    }
+    std::this_thread::sleep_for(1ms);
+  }
+  throw std::runtime_error("berthd does not answer after its restart");
+}
+
+RealUnit::RealUnit() {
+  fs::permissions(directory(), fs::perms{0711});
+  start_control("127.0.0.1:0", "127.0.0.1:0");
   const fs::path endpoints = directory() / "control" / "endpoints.json";
   wait_until("berthd to listen", [&] { return fs::exists(endpoints); });
   const auto json = nlohmann::json::parse(text_of(endpoints));

@@ -48,6 +48,9 @@ class RealUnit {
  public:
   RealUnit();
 
+  // Ends berthd and starts it again with what it has stored; seconds until it answers.
+  double restart();
+
   pid_t control_pid() const { return control_->pid(); }
   const std::filesystem::path& directory() const { return directory_.path(); }
   client::Client client() const;
@@ -60,6 +63,7 @@ class RealUnit {
 
  private:
   std::string token_for(const std::string& node) const;
+  void start_control(const std::string& grpc, const std::string& https);
 
   const TemporaryDirectory directory_;
   std::unique_ptr<Program> control_;

@@ -60,7 +60,7 @@ double apply(const RealUnit& unit) {
 
 // Each caller asks for a node configuration of its own, again and again, and waits until that is
 // durable: applies per second.
-double durable_applies(const RealUnit& unit, int count) {
+double applies_of_callers(const RealUnit& unit, int count) {
   std::atomic<bool> failed = false;
   const auto ask = [&](int caller) {
     const client::Client client = unit.client();
@@ -254,10 +254,10 @@ std::vector<Row> readiness_to_view() {
 
 std::vector<Row> many_callers() {
   const RealUnit unit;
-  durable_applies(unit, kCallers);  // the first time is another
+  applies_of_callers(unit, kCallers);  // the first time is another
   const char* remark = "each waits until its own is durable";
-  return {{"one caller", durable_applies(unit, 1), "applies per second", remark},
-          {fmt::format("{} callers", kCallers), durable_applies(unit, kCallers),
+  return {{"one caller", applies_of_callers(unit, 1), "applies per second", remark},
+          {fmt::format("{} callers", kCallers), applies_of_callers(unit, kCallers),
            "applies per second", remark}};
 }
 

@@ -118,6 +118,9 @@ class ManifestReader {
   // refer to it would be blamed for it, so they wait until it is corrected.
   void check_together(const model::Manifest& stored);
 
+  // Of those that need only the new ones: nothing is there twice.
+  void check_names();
+
   const Notes& notes() const { return notes_; }
   model::Manifest documents() && { return std::move(documents_); }
 
@@ -223,6 +226,14 @@ void ManifestReader::check_together(const model::Manifest& stored) {
   }
 }
 
+void ManifestReader::check_names() {
+  std::set<DocumentId> seen;
+  for (std::size_t i = 0; i < documents_.size(); ++i) {
+    const bool is_new = seen.insert(identity_of(documents_[i])).second;
+    if (!is_new) add_finding(i, "metadata.name", title_of(documents_[i]) + " is there twice");
+  }
+}
+
 void ManifestReader::add_finding(std::size_t document, std::string path, std::string what) {
   const Source& source = sources_[document];
   const Position at = locate(source.tree, path);
@@ -239,6 +250,15 @@ Diagnostic diagnostic_of(Note note, const std::vector<SourceFile>& files) {
       .column = note.at.column,
       .path = std::move(note.path),
       .what = std::move(note.what)};
+}
+
+ParsedManifest parsed_by(ManifestReader reader, const std::vector<SourceFile>& files) {
+  ParsedManifest parsed;
+  for (Note& note : reader.notes().sorted()) {
+    parsed.diagnostics.push_back(diagnostic_of(std::move(note), files));
+  }
+  if (parsed.ok()) parsed.documents = std::move(reader).documents();
+  return parsed;
 }
 
 }  // namespace
@@ -265,12 +285,14 @@ ParsedManifest parse_manifests(const std::vector<SourceFile>& files,
   ManifestReader reader;
   for (std::size_t i = 0; i < files.size(); ++i) reader.read(i, files[i]);
   reader.check_together(stored);
-  ParsedManifest parsed;
-  for (Note& note : reader.notes().sorted()) {
-    parsed.diagnostics.push_back(diagnostic_of(std::move(note), files));
-  }
-  if (parsed.ok()) parsed.documents = std::move(reader).documents();
-  return parsed;
+  return parsed_by(std::move(reader), files);
+}
+
+ParsedManifest parse_each(const std::vector<SourceFile>& files) {
+  ManifestReader reader;
+  for (std::size_t i = 0; i < files.size(); ++i) reader.read(i, files[i]);
+  reader.check_names();
+  return parsed_by(std::move(reader), files);
 }
 
 std::string to_json(const model::Document& document) {

@@ -47,6 +47,10 @@ ParsedManifest parse_manifests(const std::vector<SourceFile>& files);
 // matter.
 ParsedManifest parse_manifests(const std::vector<SourceFile>& files, const model::Manifest& stored);
 
+// Checks each document alone, and that none is there twice. If it is not ok, parse_manifests tells
+// why; if it is, the documents may still not fit together, or to what is stored.
+ParsedManifest parse_each(const std::vector<SourceFile>& files);
+
 // The document as compact JSON in the form of manifests; parse_manifests gives the same one back.
 std::string to_json(const model::Document& document);
 

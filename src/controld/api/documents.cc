@@ -59,19 +59,16 @@ class ApplyRun : public std::enable_shared_from_this<ApplyRun> {
   ApplyRun(const Services& services, CallPtr call, bool wait)
       : services_(services), call_(std::move(call)), wait_(wait) {}
 
+  // Documents that are well fit to the others mostly, and the core finds that out without looking
+  // at all of these. Only if they do not, that is done here, to tell at which line.
   void apply(const v1::ApplyRequest& request) {
-    const Terms terms{
-        request.has_if_revision() ? std::optional(request.if_revision()) : std::nullopt,
-        request.allow_partial()};
-    // Nobody is kept waiting for what is only read: the answer comes after all that is seen here.
-    const auto query = [self = shared_from_this(), files = files_of(request.files()),
-                        terms](const control::Controller& controller) {
-      work(self->services_, self->call_,
-           [self, files, terms, stored = outline_of(controller.durable())] {
-             self->parse(files, stored, terms);
-           });
-    };
-    if (!services_.loop.post(Loop::Query(query))) call_->fail(busy());
+    terms_ = {request.has_if_revision() ? std::optional(request.if_revision()) : std::nullopt,
+              request.allow_partial()};
+    files_ = files_of(request.files());
+    work(services_, call_, [self = shared_from_this()] {
+      codec::ParsedManifest parsed = codec::parse_each(self->files_);
+      parsed.ok() ? self->ask(std::move(parsed)) : self->look_at_all();
+    });
   }
 
   void rebalance(control::RebalanceScope scope) {
@@ -88,17 +85,27 @@ class ApplyRun : public std::enable_shared_from_this<ApplyRun> {
     bool allow_partial = false;
   };
 
-  void parse(const std::vector<codec::SourceFile>& files, const model::Manifest& stored,
-             const Terms& terms) {
-    codec::ParsedManifest parsed = codec::parse_manifests(files, stored);
-    if (!parsed.ok()) return refuse(error_of(parsed));
+  // Nobody is kept waiting for what is only read: the answer comes after all that is seen here.
+  void look_at_all() {
+    has_looked_ = true;
+    const auto query = [self = shared_from_this()](const control::Controller& controller) {
+      work(self->services_, self->call_, [self, stored = outline_of(controller.durable())] {
+        codec::ParsedManifest parsed = codec::parse_manifests(self->files_, stored);
+        parsed.ok() ? self->ask(std::move(parsed)) : self->refuse(error_of(parsed));
+      });
+    };
+    if (!services_.loop.post(Loop::Query(query))) call_->fail(busy());
+  }
+
+  void ask(codec::ParsedManifest parsed) {
+    warnings_.clear();
     for (const auto& warning : parsed.diagnostics) warnings_.push_back(codec::to_string(warning));
     asked_ = asked_by(parsed.documents);
     const auto documents = std::make_shared<model::Manifest>(std::move(parsed.documents));
     services_.loop.call(
         [&](control::CallId id) {
-          return control::ApplyCall{id, std::move(*documents), terms.if_revision,
-                                    terms.allow_partial};
+          return control::ApplyCall{id, std::move(*documents), terms_.if_revision,
+                                    terms_.allow_partial};
         },
         taker(), looker());
   }
@@ -123,7 +130,8 @@ class ApplyRun : public std::enable_shared_from_this<ApplyRun> {
 
   bool take(const Loop::Answer& answer) {
     if (const auto* error = std::get_if<Error>(&answer)) {
-      call_->fail(*error);
+      const bool is_told = has_looked_ || files_.empty() || error->code != Code::InvalidInput;
+      is_told ? call_->fail(*error) : look_at_all();
       return false;
     }
     if (const auto* accepted = std::get_if<control::Accepted>(&answer)) {
@@ -186,6 +194,9 @@ class ApplyRun : public std::enable_shared_from_this<ApplyRun> {
   const Services& services_;
   const CallPtr call_;
   const bool wait_;
+  std::vector<codec::SourceFile> files_;
+  Terms terms_;
+  bool has_looked_ = false;  // at all documents that there are
   std::vector<std::string> warnings_;
   Asked asked_;
   std::vector<InstanceView> views_;  // until it is told

@@ -1,0 +1,100 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <memory>
+#include <stdexcept>
+#include <thread>
+
+#include "bench/bench.h"
+#include "bench/clusters.h"
+#include "bench/real_unit.h"
+#include "codec/manifest.h"
+
+namespace berth::bench {
+namespace {
+
+// A real control plane, and agents that carry out commands at once.
+class Applied {
+ public:
+  explicit Applied(int agents) {
+    for (int i = 0; i < agents; ++i) {
+      agents_.push_back(std::make_unique<InstantAgent>(unit_, fmt::format("node-{}", i)));
+    }
+    wait_for_nodes(agents);
+  }
+
+  RealUnit& unit() { return unit_; }
+
+  // A deployment of its own; until it is durable, or until all of it is active.
+  enum class Until { Durable, Active };
+  void ask(const std::string& name, std::uint32_t instances, Until until) {
+    model::RunRequest run{
+        .item = model::ItemId{"plain"}, .subject = model::SubjectId{name}, .instances = instances};
+    v1::ApplyRequest request;
+    auto& file = *request.add_files();
+    file.set_name("bench.yaml");
+    file.set_text(codec::to_json(model::Deployment{name, {run}}));
+    if (!has_item_) file.set_text(codec::to_json(plain_item()) + "\n---\n" + file.text());
+    request.set_wait(until == Until::Active);
+    const auto done = client::stream<v1::ApplyEvent>(
+        unit_.client(), {.method = client::Method::Post, .path = "/v1/apply", .body = &request},
+        [&](const v1::ApplyEvent& event) {
+          return until == Until::Active ? !event.has_finished() : !event.has_accepted();
+        });
+    if (!done) throw std::runtime_error("apply: " + done.error().message);
+    has_item_ = true;
+  }
+
+  // Each a deployment of so many instances: seconds for one.
+  double time(const std::string& name, int times, std::uint32_t instances) {
+    const auto start = std::chrono::steady_clock::now();
+    for (int i = 0; i < times; ++i) ask(fmt::format("{}-{}", name, i), instances, Until::Durable);
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count() / times;
+  }
+
+ private:
+  void wait_for_nodes(int count) {
+    for (int i = 0; i < 1'000; ++i) {
+      const auto nodes = client::call<v1::Nodes>(
+          unit_.client(), {.method = client::Method::Get, .path = "/v1/nodes", .body = nullptr});
+      const auto is_reachable = [](const v1::Node& node) { return node.liveness() == "reachable"; };
+      if (nodes && std::ranges::count_if(nodes->nodes(), is_reachable) == count) return;
+      std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    }
+    throw std::runtime_error("the agents do not connect");
+  }
+
+  RealUnit unit_;
+  std::vector<std::unique_ptr<InstantAgent>> agents_;
+  bool has_item_ = false;
+};
+
+}  // namespace
+
+std::vector<Row> durable_applies() {
+  constexpr int kAgents = 16;
+  constexpr std::uint32_t kMany = 10'000;
+  std::vector<Row> rows;
+  Applied applied(kAgents);
+  applied.ask("few", 100, Applied::Until::Active);
+  const pid_t berthd = applied.unit().control_pid();
+  const double before = footprint_of(berthd).anonymous_mib;
+  const double few = applied.time("single-a", 500, 1);
+  rows.push_back({"one more, 100 on record", 1 / few, "applies per second", ""});
+  applied.ask("many", kMany, Applied::Until::Active);
+  const double after = footprint_of(berthd).anonymous_mib;
+  const double many = applied.time("single-b", 500, 1);
+  rows.push_back({"one more, 10,000 on record", 1 / many, "applies per second",
+                  fmt::format("{:.2f} x the time", many / few)});
+  const double batch = applied.time("batch", 100, 100);
+  rows.push_back(
+      {"batches of 100", 100 / batch, "instances per second", "accepted, placed and durable"});
+  rows.push_back({"memory of berthd", (after - before) * 1024 / kMany, "KiB per instance",
+                  fmt::format("{:.0f} MiB anonymous by now", footprint_of(berthd).anonymous_mib)});
+  rows.push_back({"start", applied.unit().restart() * 1e3, "ms until it answers",
+                  "with 21,100 instances on record"});
+  return rows;
+}
+
+}  // namespace berth::bench
