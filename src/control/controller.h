@@ -45,6 +45,15 @@ class Controller {
     return context_.statuses.all(context_);
   }
 
+  // nullopt: nobody asks for it.
+  std::optional<model::InstanceStatus> status_of(const model::InstanceKey& key) const {
+    return context_.statuses.status_of(context_, key);
+  }
+  // Of one request, ordered by index.
+  std::vector<model::InstanceStatus> statuses_of(const RequestKey& request) const {
+    return context_.statuses.all_of(context_, request);
+  }
+
   // Under which the instance is found by others; none if it is on no network.
   std::vector<std::string> names_of(const model::InstanceKey& key) const;
   // How it came to its place, or did not; nullptr if nothing was ever decided about it.

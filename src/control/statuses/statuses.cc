@@ -306,6 +306,26 @@ std::map<model::InstanceKey, model::InstanceStatus> Statuses::all(const Context&
   return statuses;
 }
 
+std::vector<model::InstanceStatus> Statuses::all_of(
+    const Context& context, const std::pair<model::ItemId, model::SubjectId>& request) const {
+  std::set<std::uint32_t> indices;
+  const auto collect = [&](const auto& map) {
+    auto it = map.lower_bound({request.first, request.second, 0});
+    for (; it != map.end(); ++it) {
+      if (it->first.item != request.first || it->first.subject != request.second) return;
+      indices.insert(indices.end(), it->first.index);
+    }
+  };
+  collect(context.state.durable().instances);
+  collect(instances_);  // those that could not even get ids
+  std::vector<model::InstanceStatus> statuses;
+  for (const std::uint32_t index : indices) {
+    auto status = status_of(context, {request.first, request.second, index});
+    if (status) statuses.push_back(*std::move(status));
+  }
+  return statuses;
+}
+
 const model::InstanceStatus* Statuses::published(const model::InstanceKey& key) const {
   const Known* known = find(key);
   return known != nullptr && known->published ? &*known->published : nullptr;

@@ -48,6 +48,9 @@ class Statuses {
                                                  const model::InstanceKey& key) const;
   // Of every instance that is asked for, ordered by key.
   std::map<model::InstanceKey, model::InstanceStatus> all(const Context& context) const;
+  // The same of one request, ordered by index.
+  std::vector<model::InstanceStatus> all_of(
+      const Context& context, const std::pair<model::ItemId, model::SubjectId>& request) const;
   // What listeners have heard last; nullptr: nothing.
   const model::InstanceStatus* published(const model::InstanceKey& key) const;
 

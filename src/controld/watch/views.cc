@@ -180,12 +180,9 @@ std::vector<InstanceView> instances_of(
     const Controller& controller,
     const std::vector<std::pair<model::ItemId, model::SubjectId>>& asked) {
   std::vector<InstanceView> views;
-  if (asked.empty()) return views;
-  const auto statuses = controller.statuses();
-  for (const auto& [item, subject] : asked) {
-    auto it = statuses.lower_bound({item, subject, 0});
-    for (; it != statuses.end() && it->first.item == item && it->first.subject == subject; ++it) {
-      views.push_back(view_of(controller, it->second));
+  for (const auto& request : asked) {
+    for (const model::InstanceStatus& status : controller.statuses_of(request)) {
+      views.push_back(view_of(controller, status));
     }
   }
   return views;
@@ -194,11 +191,9 @@ std::vector<InstanceView> instances_of(
 std::vector<InstanceView> instances_of(const Controller& controller,
                                        const std::vector<model::InstanceKey>& keys) {
   std::vector<InstanceView> views;
-  if (keys.empty()) return views;
-  const auto statuses = controller.statuses();
   for (const model::InstanceKey& key : keys) {
-    const auto status = statuses.find(key);
-    if (status != statuses.end()) views.push_back(view_of(controller, status->second));
+    if (const auto status = controller.status_of(key))
+      views.push_back(view_of(controller, *status));
   }
   return views;
 }
