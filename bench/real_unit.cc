@@ -187,13 +187,19 @@ void InstantAgent::carry_out(std::uint64_t connection, const v1::ToAgent& messag
   acted_ = std::max(acted_, command.number);
   if (!command.base) statuses_.clear();
   for (const model::InstanceKey& key : command.stop) statuses_.erase(key);
+  std::vector<model::ReportedStatus> started;
   for (const model::InstanceSpec& spec : command.run) {
-    statuses_[spec.key] = {.key = spec.key,
-                           .version = spec.item.version,
-                           .runtime = spec.runtime,
-                           .state = model::InstanceState::Active};
+    started.push_back({.key = spec.key,
+                       .version = spec.item.version,
+                       .runtime = spec.runtime,
+                       .state = model::InstanceState::Active});
+    statuses_[spec.key] = started.back();
   }
-  send_full();
+  if (!command.base || !command.stop.empty()) return send_full();
+  if (started.empty()) return send({.boot_id = "bench", .revision = revision_, .acted = acted_});
+  model::Report report{.boot_id = "bench", .revision = ++revision_, .acted = acted_};
+  report.instances = std::move(started);
+  send(std::move(report));
 }
 
 void InstantAgent::send_full() {
