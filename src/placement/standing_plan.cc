@@ -103,6 +103,7 @@ const std::vector<const StandingPlan::Waiting*>& StandingPlan::whom_could_help(s
 
 // The higher the priority, the more make room.
 bool StandingPlan::could_help(std::size_t node, const LowerOn& lower_on) {
+  if (waiting_.empty()) return false;
   std::vector<Holding> released;
   std::optional<std::int64_t> priority;
   bool could = false;
@@ -128,7 +129,7 @@ bool StandingPlan::set_system_usage(std::size_t node, const model::Usage& usage,
   const model::Usage before = cluster_.nodes()[node].system_usage;
   cluster_.set_system_usage(node, usage);
   const bool gives_room = usage.cpu < before.cpu || usage.ram < before.ram;
-  return gives_room && !waiting_.empty() && could_help(node, lower_on);
+  return gives_room && could_help(node, lower_on);
 }
 
 WholePlan plan_everything(const Snapshot& snapshot) {

@@ -45,38 +45,48 @@ void put_item(Context& context, const model::Item& item) {
   if (restarts) restart_edited(context, key);
 }
 
-// By which index the new instances begin of each request that asks for more; nullopt: something
-// else is different, too.
-std::optional<std::map<RequestKey, std::uint32_t>> only_more(const State& state,
-                                                             const model::Deployment& deployment) {
-  const auto* known = state.find<model::Deployment>(deployment.name);
-  std::size_t known_before = 0;
-  std::map<RequestKey, std::uint32_t> more;
-  for (const model::RunRequest& run : deployment.run) {
-    const auto* before = state.requests().find(key_of(run));
-    if (before == nullptr) {
-      more.emplace(key_of(run), 0);
-      continue;
-    }
-    ++known_before;
-    if (before->by != known) return std::nullopt;
-    if (*before->run == run) continue;
-    const auto instances = before->run->instances;
-    model::RunRequest as_many = run;
-    as_many.instances = instances;
-    const bool is_more = instances && run.instances && *instances < *run.instances;
-    if (!is_more || !(as_many == *before->run)) return std::nullopt;
-    more.emplace(key_of(run), *instances);
+// The requests of a deployment that ask for more or fewer instances than before; nullopt: something
+// else is different, too. `now`: nullptr, if nothing of it is asked for any more.
+std::optional<std::map<RequestKey, Extent>> changed_extents(const State& state,
+                                                            const std::string& name,
+                                                            const model::Deployment* now) {
+  static const model::Deployment kNothing;
+  const auto* known = state.find<model::Deployment>(name);
+  std::map<RequestKey, Extent> extents;
+  for (const model::RunRequest& run : (known == nullptr ? kNothing : *known).run) {
+    if (!run.instances) return std::nullopt;
+    extents[key_of(run)].before = *run.instances;
   }
-  const bool is_less = known != nullptr && known_before < known->run.size();
-  return is_less ? std::nullopt : std::optional(std::move(more));
+  for (const model::RunRequest& run : (now == nullptr ? kNothing : *now).run) {
+    if (!run.instances) return std::nullopt;
+    extents[key_of(run)].now = *run.instances;
+    const auto* asked = state.requests().find(key_of(run));
+    if (asked == nullptr) continue;
+    model::RunRequest as_many = *asked->run;
+    as_many.instances = run.instances;
+    if (asked->by != known || !(as_many == run)) return std::nullopt;
+  }
+  std::erase_if(extents, [](const auto& entry) { return entry.second.before == entry.second.now; });
+  return extents;
+}
+
+void follow_extents(Context& context, const std::optional<std::map<RequestKey, Extent>>& extents) {
+  if (!extents) return context.launcher.plan_anew();
+  for (const auto& [key, extent] : *extents) context.launcher.asks_for(context, key, extent);
 }
 
 void put_deployment(Context& context, const model::Deployment& deployment) {
-  const auto more = only_more(context.state, deployment);
+  const auto* known = context.state.find<model::Deployment>(deployment.name);
+  if (known != nullptr && *known == deployment) return;
+  const auto extents = changed_extents(context.state, deployment.name, &deployment);
   context.state.put(deployment);
-  if (!more) return context.launcher.plan_anew();
-  for (const auto& [key, first] : *more) context.launcher.asks_for_more(context, key, first);
+  follow_extents(context, extents);
+}
+
+void delete_deployment(Context& context, const std::string& name) {
+  const auto extents = changed_extents(context.state, name, nullptr);
+  context.state.erase<model::Deployment>(name);
+  follow_extents(context, extents);
 }
 
 void put_document(Context& context, const model::Document& document) {
@@ -214,7 +224,7 @@ Result<void> delete_document(Context& context, const DeleteCall& call) {
   const Durable& durable = context.state.durable();
   if (call.kind == "Deployment") {
     if (!durable.deployments.contains(call.name)) return not_found("no deployment " + call.name);
-    context.state.erase<model::Deployment>(call.name);
+    delete_deployment(context, call.name);
     return {};
   }
   if (call.kind == "NodeConfig") {
@@ -337,7 +347,7 @@ void record(Context& context, const ApplyCall& call) {
 void record(Context& context, const DeleteCall& call) {
   const auto deleted = delete_document(context, call);
   if (!deleted) return Calls::refuse(context, call.call, deleted.error());
-  context.launcher.plan_anew();
+  if (call.kind != "Deployment") context.launcher.plan_anew();
   accept(context, call.call);
 }
 

@@ -6,7 +6,7 @@
 
 #include "control/calls/consequences.h"
 #include "control/context.h"
-#include "control/launcher/additions.h"
+#include "control/launcher/extents.h"
 #include "control/launcher/plan_recording.h"
 #include "control/launcher/snapshot.h"
 #include "control/rollout/handover.h"
@@ -122,11 +122,13 @@ void Launcher::desire_changed() {
   ++cluster_changes_;
 }
 
-void Launcher::asks_for_more(Context& context, const RequestKey& key, std::uint32_t first) {
-  if (context.state.durable().rollouts.contains(key)) return plan_anew();
-  if (Rollouts::any_is_under_way(context.state.durable())) return plan_anew();
+void Launcher::asks_for(Context& context, const RequestKey& key, const Extent& extent) {
+  const Durable& durable = context.state.durable();
+  const bool changes_version =
+      durable.rollouts.contains(key) || Rollouts::any_is_under_way(durable);
+  const bool is_new = extents_.emplace(key, extent).second;
+  if (changes_version || !is_new) return plan_anew();
   must_plan_ = true;
-  more_.emplace(key, first);  // what was new in the same step still is
 }
 
 void Launcher::plan_everything() {
@@ -136,13 +138,18 @@ void Launcher::plan_everything() {
 
 // --- What was planned goes on ------------------------------------------------------------------
 
+placement::LowerOn Launcher::lower_on(const Context& context, std::size_t node) const {
+  return [this, &context, node](std::int64_t priority) {
+    return held_by_lower(context, standing_->cluster(), node, priority);
+  };
+}
+
 bool Launcher::follow_usage_of(Context& context, const model::NodeId& id) {
   const ObservedNode* node = context.find_node(id);
   const auto position = standing_->cluster().find(id);
   if (node == nullptr || !position) return false;
-  return standing_->set_system_usage(*position, system_usage_of(*node), [&](std::int64_t priority) {
-    return held_by_lower(context, standing_->cluster(), *position, priority);
-  });
+  return standing_->set_system_usage(*position, system_usage_of(*node),
+                                     lower_on(context, *position));
 }
 
 // Whether somebody who waits may find a place by that.
@@ -156,14 +163,29 @@ bool Launcher::follow_usage(Context& context) {
   return helps;
 }
 
+// Whether nobody who waits could have the room of those that are not asked for any more.
+bool Launcher::let_go(Context& context, const std::vector<model::InstanceRecord>& unasked) {
+  std::set<std::size_t> left;
+  for (const model::InstanceRecord& record : unasked) {
+    if (!record.place) continue;
+    const auto holding = holding_of(context, standing_->cluster(), record);
+    if (!holding) return false;
+    standing_->release(*holding);
+    left.insert(holding->node);
+  }
+  return std::ranges::none_of(
+      left, [&](std::size_t node) { return standing_->could_help(node, lower_on(context, node)); });
+}
+
 // Whether that was all there was to do.
-bool Launcher::place_more(Context& context) {
+bool Launcher::go_on(Context& context) {
   if (!standing_) return false;
-  auto requests = additional_requests(context, more_);
+  const auto unasked = unasked_instances(context, extents_);
+  if (!unasked || !let_go(context, *unasked)) return false;
+  auto requests = additional_requests(context, extents_);
   auto decisions = requests ? standing_->add(*std::move(requests)) : std::nullopt;
   if (!decisions) return false;
-  const Recorded recorded =
-      record_decisions(context, *decisions, Tell::WhoAskedAndWhoIsNew, nullptr, changes_);
+  const Recorded recorded = record_decisions(context, *decisions, *unasked, changes_);
   if (!recorded.as_is) standing_.reset();
   return true;
 }
@@ -264,9 +286,9 @@ void Launcher::decide(Context& context) {
   const bool helps_somebody = follow_usage(context);
   if (!must_plan_ && !helps_somebody) return;
   changes_ = {};
-  if (helps_somebody || plans_everything() || !place_more(context)) plan_all(context);
+  if (helps_somebody || plans_everything() || !go_on(context)) plan_all(context);
   must_plan_ = all_changed_ = looks_at_all_ = false;
-  more_.clear();
+  extents_.clear();
   // What made us plan may also have changed how much room there is.
   context.orders.look_at_postponed();
   begin_runs(context);

@@ -14,6 +14,12 @@ namespace berth::control {
 
 struct Context;
 
+// How many instances a request has asked for, and asks for now. All else of it is the same.
+struct Extent {
+  std::uint32_t before = 0;
+  std::uint32_t now = 0;
+};
+
 // The room of what runs where: it plans, and turns the plan into records. The last plan stands, and
 // goes on with what is asked for in addition, until something else of what it was made of changes;
 // then everything is planned again. See docs/adr/0048.
@@ -25,8 +31,7 @@ class Launcher {
   void cluster_changed();
   // Somebody asks: what has changed by that was said. The same may be possible by now.
   void desire_changed();
-  // The request asks for instances from this index on that it did not ask for.
-  void asks_for_more(Context& context, const RequestKey& key, std::uint32_t first);
+  void asks_for(Context& context, const RequestKey& key, const Extent& extent);
   // There is more or less room on the node than there was, for nothing that is ours.
   void is_used_otherwise(const model::NodeId& node) { used_otherwise_.insert(node); }
   // What refusals say of a node, and nothing that decides.
@@ -54,7 +59,9 @@ class Launcher {
 
   bool follow_usage(Context& context);
   bool follow_usage_of(Context& context, const model::NodeId& id);
-  bool place_more(Context& context);
+  placement::LowerOn lower_on(const Context& context, std::size_t node) const;
+  bool go_on(Context& context);
+  bool let_go(Context& context, const std::vector<model::InstanceRecord>& unasked);
   void plan_all(Context& context);
   void rebalance(Context& context);
   void plan_until_it_rests(Context& context);
@@ -65,7 +72,7 @@ class Launcher {
   bool must_plan_ = false;
   bool all_changed_ = false;
   bool looks_at_all_ = false;
-  std::map<RequestKey, std::uint32_t> more_;  // from which index
+  std::map<RequestKey, Extent> extents_;  // that have changed
   std::set<model::NodeId> used_otherwise_;
   std::uint64_t cluster_changes_ = 0;
   std::set<model::InstanceKey> refused_starts_;

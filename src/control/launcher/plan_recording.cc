@@ -76,8 +76,23 @@ class Recording {
       if (asked || record.phase == model::Phase::Erasing) continue;
       if (record.phase != phase_of_unasked(absent, key)) unasked.push_back(record);
     }
-    for (const model::InstanceRecord& record : unasked) cache(record, absent);
+    for (const model::InstanceRecord& record : unasked) {
+      cache(record, phase_of_unasked(absent, record.key));
+    }
     forget_unasked_refusals();
+  }
+
+  void cache(model::InstanceRecord record, model::Phase phase) {
+    record.phase = phase;
+    const bool cached = record.phase == model::Phase::Cached;
+    context_.note(NoteKind::Removed, record.key,
+                  cached ? "no longer asked for" : "its subject is gone");
+    record.kept_for = cached ? context_.config.cache_ttl : Duration{};
+    if (cached) record.paused = false;
+    lose_place(record);
+    context_.statuses.forget_refusal(record.key);
+    context_.state.erase<model::DecisionRecord>(record.key);
+    put(record);
   }
 
   const Recorded& recorded() const { return recorded_; }
@@ -319,19 +334,6 @@ class Recording {
     context_.note(NoteKind::Refused, key, fmt::format("{}: {}", problem.reason, problem.message));
   }
 
-  void cache(model::InstanceRecord record, const AbsentRequests& absent) {
-    record.phase = phase_of_unasked(absent, record.key);
-    const bool cached = record.phase == model::Phase::Cached;
-    context_.note(NoteKind::Removed, record.key,
-                  cached ? "no longer asked for" : "its subject is gone");
-    record.kept_for = cached ? context_.config.cache_ttl : Duration{};
-    if (cached) record.paused = false;
-    lose_place(record);
-    context_.statuses.forget_refusal(record.key);
-    context_.state.erase<model::DecisionRecord>(record.key);
-    put(record);
-  }
-
   void forget_unasked_refusals() {
     for (const auto& [key, refusal] : context_.statuses.refusals()) {
       if (requests_.contains(key)) continue;
@@ -386,10 +388,13 @@ class Recording {
 
 }  // namespace
 
-Recorded record_decisions(Context& context, const placement::Decisions& decisions, Tell tell,
-                          const Rebalance* rebalance, PlanChanges& changes) {
-  Recording recording(context, decisions, tell, rebalance, changes);
+Recorded record_decisions(Context& context, const placement::Decisions& decisions,
+                          const std::vector<model::InstanceRecord>& unasked, PlanChanges& changes) {
+  Recording recording(context, decisions, Tell::WhoAskedAndWhoIsNew, nullptr, changes);
   recording.take_decisions();
+  for (const model::InstanceRecord& record : unasked) {
+    recording.cache(record, model::Phase::Cached);
+  }
   return recording.recorded();
 }
 

@@ -17,12 +17,13 @@ struct Recorded {
   bool as_is = true;  // whoever has a place by the plan has it now
 };
 
-// Turns decisions into records: only what differs from the known records is written. `rebalance`:
-// what the plan was made for, if it is no plain one.
-Recorded record_decisions(Context& context, const placement::Decisions& decisions, Tell tell,
-                          const Rebalance* rebalance, PlanChanges& changes);
+// Turns decisions about some into records: only what differs from the known records is written.
+// `unasked`: nobody asks for them any more.
+Recorded record_decisions(Context& context, const placement::Decisions& decisions,
+                          const std::vector<model::InstanceRecord>& unasked, PlanChanges& changes);
 
-// The same of a plan of everything: what it is not about nobody asks for.
+// The same of a plan of everything: what it is not about nobody asks for. `rebalance`: what it was
+// made for, if it is no plain one.
 Recorded record_plan(Context& context, const placement::Decisions& decisions, Tell tell,
                      const Rebalance* rebalance, PlanChanges& changes);
 

@@ -96,13 +96,17 @@ Event History::an_apply() {
   return call;
 }
 
-Event History::a_bigger_apply() {
+Event History::another_extent() {
   auto chosen = applied_.begin();
   std::advance(chosen, random_.below(applied_.size()));
   model::Deployment& deployment = chosen->second;
   ApplyCall call{.call = ++last_call_, .documents = {}, .if_revision = {}};
   model::RunRequest& run = deployment.run[random_.below(deployment.run.size())];
-  if (run.instances && *run.instances < 12 && chance(50)) {
+  if (run.instances && *run.instances > 0 && chance(25)) {
+    *run.instances -= static_cast<std::uint32_t>(random_.between(1, *run.instances));
+  } else if (deployment.run.size() > 1 && chance(10)) {
+    deployment.run.pop_back();
+  } else if (run.instances && *run.instances < 12 && chance(50)) {
     *run.instances += static_cast<std::uint32_t>(random_.between(1, 3));
   } else if (deployment.run.size() < 10 && chance(60)) {
     model::RunRequest other = a_request();
@@ -165,7 +169,7 @@ model::NodeConfig History::a_config_of_thresholds() {
 
 Event History::a_call() {
   const auto dice = random_.below(10);
-  if (!applied_.empty() && chance(is_calm_ ? 85 : 15)) return a_bigger_apply();
+  if (!applied_.empty() && chance(is_calm_ ? 85 : 15)) return another_extent();
   if (chance(10)) {
     return RebalanceCall{++last_call_,
                          chance(30) ? RebalanceScope::Everything : RebalanceScope::Overloaded};

@@ -70,8 +70,8 @@ class History {
 
   Event an_apply();
 
-  // Once more what was applied last under a name, or more of it.
-  Event a_bigger_apply();
+  // Once more what was applied last under a name, or more or less of it.
+  Event another_extent();
 
   model::EnvOverride an_override();
 

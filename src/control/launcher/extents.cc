@@ -1,4 +1,4 @@
-#include "control/launcher/additions.h"
+#include "control/launcher/extents.h"
 
 #include <algorithm>
 
@@ -43,6 +43,7 @@ class Additions {
     const auto* asked = find(key);
     if (asked == nullptr) return false;
     for (; it != waiting.end() && is_of(*it, key); ++it) {
+      if (it->index >= *asked->instances) break;  // nobody asks for it any more
       if (has_a_past(durable(), *it)) return false;
       add(*asked, it->index);
     }
@@ -81,10 +82,11 @@ class Additions {
 }  // namespace
 
 std::optional<std::vector<Request>> additional_requests(
-    const Context& context, const std::map<RequestKey, std::uint32_t>& more) {
+    const Context& context, const std::map<RequestKey, Extent>& extents) {
   Additions additions(context);
-  for (const auto& [key, first] : more) {
-    if (!additions.add(key, first)) return std::nullopt;
+  for (const auto& [key, extent] : extents) {
+    const bool is_simple = extent.now <= extent.before || additions.add(key, extent.before);
+    if (!is_simple) return std::nullopt;
   }
   for (const RequestKey& key : context.calls.asked().requests) {
     if (!additions.add_waiting(key)) return std::nullopt;
@@ -92,22 +94,49 @@ std::optional<std::vector<Request>> additional_requests(
   return std::move(additions).in_scheduling_order();
 }
 
+std::optional<std::vector<model::InstanceRecord>> unasked_instances(
+    const Context& context, const std::map<RequestKey, Extent>& extents) {
+  const Durable& durable = context.state.durable();
+  std::vector<model::InstanceRecord> unasked;
+  for (const auto& [key, extent] : extents) {
+    if (extent.now >= extent.before) continue;
+    auto it = durable.instances.lower_bound({key.first, key.second, extent.now});
+    for (; it != durable.instances.end() && is_of(it->first, key); ++it) {
+      const model::InstanceRecord& record = it->second;
+      const bool was_asked_for =
+          record.phase != model::Phase::Cached && record.phase != model::Phase::Erasing;
+      if (record.preinstalled) return std::nullopt;
+      if (was_asked_for) unasked.push_back(record);
+    }
+  }
+  return unasked;
+}
+
+std::optional<placement::Holding> holding_of(const Context& context,
+                                             const placement::Cluster& cluster,
+                                             const model::InstanceRecord& record) {
+  const auto* item = context.state.find<model::Item>({record.key.item, record.version});
+  const auto node = cluster.find(record.place->node);
+  const auto runtime = node ? cluster.find_runtime(*node, record.place->runtime) : std::nullopt;
+  if (item == nullptr || !runtime) return std::nullopt;
+  return cluster.holding_for({.key = record.key, .item = item}, {*node, *runtime});
+}
+
 std::vector<placement::Holding> held_by_lower(const Context& context,
                                               const placement::Cluster& cluster, std::size_t node,
                                               std::int64_t priority) {
-  const Durable& durable = context.state.durable();
   const model::NodeId& id = cluster.nodes()[node].id;
   std::vector<placement::Holding> holdings;
   for (const model::InstanceKey& key : context.state.instances_on(id)) {
-    const model::InstanceRecord& record = durable.instances.at(key);
+    const auto& record = *context.state.find<model::InstanceRecord>(key);
     const bool is_lower = record.place && record.place->node == id && !record.preinstalled &&
                           record.priority < priority;
-    const auto item = durable.items.find({key.item, record.version});
-    if (!is_lower || item == durable.items.end() || model::is_pinned(item->second)) continue;
-    const auto runtime = cluster.find_runtime(node, record.place->runtime);
-    if (!runtime) continue;
-    const Request request{.key = key, .item = &item->second};
-    holdings.push_back(cluster.holding_for(request, {node, *runtime}));
+    if (!is_lower) continue;
+    const auto* item = context.state.find<model::Item>({key.item, record.version});
+    if (item == nullptr || model::is_pinned(*item)) continue;
+    if (auto holding = holding_of(context, cluster, record)) {
+      holdings.push_back(*std::move(holding));
+    }
   }
   return holdings;
 }
