@@ -1,6 +1,7 @@
 #include "placement/standing_plan.h"
 
 #include <algorithm>
+#include <set>
 
 #include "placement/asked.h"
 #include "placement/board.h"
@@ -45,8 +46,8 @@ bool may_stand(const Snapshot& snapshot, const Board& board) {
 // What nobody on the node could be asked for more than.
 bool could_ever_fit(const model::Item& item, const SnapshotNode& node) {
   const Amounts asked = asked_of(item, node.info->capacity, node.settings);
-  return asked.cpu <= node.info->capacity.cpu - node.system_usage.cpu &&
-         asked.ram <= node.info->capacity.ram - node.system_usage.ram;
+  const model::Usage most = node.info->capacity - node.system_usage;
+  return asked.cpu <= std::max(most.cpu, Dmips{}) && asked.ram <= std::max(most.ram, Bytes{});
 }
 
 }  // namespace
@@ -114,7 +115,7 @@ bool StandingPlan::could_help(std::size_t node, const LowerOn& lower_on) {
     if (could) break;
     if (displaces && priority != waiting->run.priority) {
       for (const Holding& holding : released) cluster_.reserve(holding);
-      released = lower_on(*(priority = waiting->run.priority));
+      released = lower_on(node, *(priority = waiting->run.priority));
       for (const Holding& holding : released) cluster_.release(holding);
     }
     could = cluster_.choose_on(waiting->request(), node).has_value();
@@ -122,6 +123,20 @@ bool StandingPlan::could_help(std::size_t node, const LowerOn& lower_on) {
   }
   for (const Holding& holding : released) cluster_.reserve(holding);
   return could;
+}
+
+// What was stored on a partition of all nodes is room on all of them.
+bool StandingPlan::let_go(const std::vector<Holding>& holdings, const LowerOn& lower_on) {
+  std::set<std::size_t> nodes;
+  bool everywhere = false;
+  for (const Holding& holding : holdings) {
+    cluster_.release(holding);
+    nodes.insert(holding.node);
+    const bool stores = holding.amounts.storage > Bytes{} || holding.amounts.state > Bytes{};
+    everywhere |= stores && cluster_.nodes()[holding.node].info->partitions.unit_wide;
+  }
+  if (everywhere && !waiting_.empty()) return true;
+  return std::ranges::any_of(nodes, [&](std::size_t node) { return could_help(node, lower_on); });
 }
 
 bool StandingPlan::set_system_usage(std::size_t node, const model::Usage& usage,

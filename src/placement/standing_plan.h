@@ -17,7 +17,7 @@ namespace berth::placement {
 class Board;
 
 // What those of a lower priority hold of a node, who could make room.
-using LowerOn = std::function<std::vector<Holding>(std::int64_t priority)>;
+using LowerOn = std::function<std::vector<Holding>(std::size_t node, std::int64_t priority)>;
 
 // What was decided about these.
 struct Decisions {
@@ -37,10 +37,8 @@ class StandingPlan {
   // lower priority may have to make room; then this stands no longer. In scheduling order.
   std::optional<Decisions> add(std::vector<Request> requests);
 
-  // It is not asked for any more.
-  void release(const Holding& holding) { cluster_.release(holding); }
-  // Whether somebody who waits may find a place on the node by now.
-  bool could_help(std::size_t node, const LowerOn& lower_on);
+  // They are not asked for any more. Whether somebody who waits may find a place by that.
+  bool let_go(const std::vector<Holding>& holdings, const LowerOn& lower_on);
 
   const Cluster& cluster() const { return cluster_; }
   // What a node is used for by others has changed. Whether somebody who waits may find a place by
@@ -59,6 +57,7 @@ class StandingPlan {
 
   void remember_waiting(const Request& request);
   const std::vector<const Waiting*>& whom_could_help(std::size_t node);
+  bool could_help(std::size_t node, const LowerOn& lower_on);
 
   Cluster cluster_;
   std::optional<std::int64_t> lowest_;  // priority of those who could make room

@@ -138,8 +138,8 @@ void Launcher::plan_everything() {
 
 // --- What was planned goes on ------------------------------------------------------------------
 
-placement::LowerOn Launcher::lower_on(const Context& context, std::size_t node) const {
-  return [this, &context, node](std::int64_t priority) {
+placement::LowerOn Launcher::lower_on(const Context& context) const {
+  return [this, &context](std::size_t node, std::int64_t priority) {
     return held_by_lower(context, standing_->cluster(), node, priority);
   };
 }
@@ -148,8 +148,7 @@ bool Launcher::follow_usage_of(Context& context, const model::NodeId& id) {
   const ObservedNode* node = context.find_node(id);
   const auto position = standing_->cluster().find(id);
   if (node == nullptr || !position) return false;
-  return standing_->set_system_usage(*position, system_usage_of(*node),
-                                     lower_on(context, *position));
+  return standing_->set_system_usage(*position, system_usage_of(*node), lower_on(context));
 }
 
 // Whether somebody who waits may find a place by that.
@@ -163,25 +162,24 @@ bool Launcher::follow_usage(Context& context) {
   return helps;
 }
 
-// Whether nobody who waits could have the room of those that are not asked for any more.
-bool Launcher::let_go(Context& context, const std::vector<model::InstanceRecord>& unasked) {
-  std::set<std::size_t> left;
+// Whether that concerns nobody else: nobody who waits could have their room.
+bool Launcher::could_be_let_go(Context& context,
+                               const std::vector<model::InstanceRecord>& unasked) {
+  std::vector<placement::Holding> holdings;
   for (const model::InstanceRecord& record : unasked) {
     if (!record.place) continue;
-    const auto holding = holding_of(context, standing_->cluster(), record);
+    auto holding = holding_of(context, standing_->cluster(), record);
     if (!holding) return false;
-    standing_->release(*holding);
-    left.insert(holding->node);
+    holdings.push_back(*std::move(holding));
   }
-  return std::ranges::none_of(
-      left, [&](std::size_t node) { return standing_->could_help(node, lower_on(context, node)); });
+  return !standing_->let_go(holdings, lower_on(context));
 }
 
 // Whether that was all there was to do.
 bool Launcher::go_on(Context& context) {
   if (!standing_) return false;
   const auto unasked = unasked_instances(context, extents_);
-  if (!unasked || !let_go(context, *unasked)) return false;
+  if (!unasked || !could_be_let_go(context, *unasked)) return false;
   auto requests = additional_requests(context, extents_);
   auto decisions = requests ? standing_->add(*std::move(requests)) : std::nullopt;
   if (!decisions) return false;

@@ -59,9 +59,9 @@ class Launcher {
 
   bool follow_usage(Context& context);
   bool follow_usage_of(Context& context, const model::NodeId& id);
-  placement::LowerOn lower_on(const Context& context, std::size_t node) const;
+  placement::LowerOn lower_on(const Context& context) const;
   bool go_on(Context& context);
-  bool let_go(Context& context, const std::vector<model::InstanceRecord>& unasked);
+  bool could_be_let_go(Context& context, const std::vector<model::InstanceRecord>& unasked);
   void plan_all(Context& context);
   void rebalance(Context& context);
   void plan_until_it_rests(Context& context);
