@@ -4,7 +4,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <unordered_map>
 
 #include "control/context.h"
 #include "control/id_pool.h"
@@ -54,9 +53,8 @@ class Recording {
     for (const placement::Relief& relief : plan_.relief) {
       for (const model::InstanceKey& key : relief.leaving) relieved_by_.emplace(key, relief.node);
     }
-    for (const placement::Request& request : decisions.requests) {
-      requests_.emplace(request.key, &request);
-    }
+    for (const placement::Request& request : decisions.requests) requests_.push_back(&request);
+    std::ranges::sort(requests_, {}, key_of_request);
   }
 
   void take_decisions() {
@@ -72,7 +70,7 @@ class Recording {
     const AbsentRequests absent(context_.state.durable());
     std::vector<model::InstanceRecord> unasked;
     for (const auto& [key, record] : context_.state.durable().instances) {
-      const bool asked = requests_.contains(key) || record.preinstalled;
+      const bool asked = record.preinstalled || find_request(key) != nullptr;
       if (asked || record.phase == model::Phase::Erasing) continue;
       if (record.phase != phase_of_unasked(absent, key)) unasked.push_back(record);
     }
@@ -122,13 +120,23 @@ class Recording {
   }
 
   model::InstanceRecord with_priority(model::InstanceRecord record) const {
-    const auto found = requests_.find(record.key);
-    CHECK(found != requests_.end(), "a plan is about what was asked for");
-    const placement::Request& request = *found->second;
+    const placement::Request* found = find_request(record.key);
+    CHECK(found != nullptr, "a plan is about what was asked for");
+    const placement::Request& request = *found;
     record.priority = request.run->priority;
     record.type = request.item->type;
     record.own_runtime = request.own_runtime;
     return record;
+  }
+
+  static const model::InstanceKey& key_of_request(const placement::Request* request) {
+    return request->key;
+  }
+
+  // nullptr: nobody asks for it.
+  const placement::Request* find_request(const model::InstanceKey& key) const {
+    const auto found = std::ranges::lower_bound(requests_, key, {}, key_of_request);
+    return found == requests_.end() || (*found)->key != key ? nullptr : *found;
   }
 
   // It was, waits as before, and nobody asks.
@@ -336,7 +344,7 @@ class Recording {
 
   void forget_unasked_refusals() {
     for (const auto& [key, refusal] : context_.statuses.refusals()) {
-      if (requests_.contains(key)) continue;
+      if (find_request(key) != nullptr) continue;
       context_.statuses.forget_refusal(key);
       context_.state.erase<model::DecisionRecord>(key);
       context_.changes.instances.insert(key);
@@ -381,7 +389,7 @@ class Recording {
   const Tell tell_;
   const Rebalance* rebalance_;
   PlanChanges& changes_;
-  std::unordered_map<model::InstanceKey, const placement::Request*> requests_;
+  std::vector<const placement::Request*> requests_;          // ordered by key
   std::map<model::InstanceKey, model::NodeId> relieved_by_;  // the node that they leave for that
   Recorded recorded_;
 };
