@@ -35,7 +35,7 @@ std::string place_of(const Cluster& cluster, const std::optional<placement::Choi
 // The reference is asked about some instances only: it would take hours. Both must agree.
 class Reference {
  public:
-  void ask(Cluster& cluster, const placement::Request& request) {
+  void ask(Cluster& cluster, const placement::Ask& request) {
     if (asked_ == kAskedMax) return;
     const auto start = Clock::now();
     const auto scanned = cluster.pipeline().choose(request);
@@ -100,7 +100,7 @@ Timing come_and_go(const World& world, std::size_t turns) {
   Timing timing;
   double spent = 0;
   for (std::size_t turn = 0; turn < turns && !held.empty(); ++turn) {
-    const placement::Request& request = world.runs[random.below(world.runs.size())].request;
+    const placement::Ask& request = world.runs[random.below(world.runs.size())].request;
     if (turn % 1000 == 0) reference.ask(cluster, request);
     std::swap(held[random.below(held.size())], held.back());
     const auto start = Clock::now();

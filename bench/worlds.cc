@@ -58,8 +58,7 @@ void add_run(World& world, model::Item asked, model::RunRequest run, std::size_t
   run.item = kept.id;
   run.instances = static_cast<std::uint32_t>(count);
   const model::RunRequest& request = world.requests.emplace_back(std::move(run));
-  world.runs.push_back(
-      {{.key = {kept.id, request.subject, 0}, .item = &kept, .run = &request}, count});
+  world.runs.push_back({placement::ask_of(request, kept, 0), count});
 }
 
 // The higher priority first, then by name.

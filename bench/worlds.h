@@ -6,14 +6,14 @@
 #include <optional>
 #include <vector>
 
-#include "placement/request.h"
+#include "placement/ask.h"
 #include "placement/snapshot.h"
 
 namespace berth::bench {
 
 // Instances that ask alike.
 struct WorldRun {
-  placement::Request request;
+  placement::Ask request;
   std::size_t count = 0;
 };
 

@@ -13,7 +13,7 @@
 namespace berth::placement {
 namespace {
 
-Action action_of(const Request& request, const model::Place& place) {
+Action action_of(const Ask& request, const model::Place& place) {
   if (request.present == nullptr) return Action::Start;
   if (request.present->version != request.item->version) return Action::Update;
   if (request.present->place != place) return Action::Move;
@@ -43,7 +43,7 @@ Board::Board(const Snapshot& snapshot, const Options& options)
       seats_(requests_.size()),
       verdicts_left_(options.verdicts_max) {}
 
-Board::Board(Cluster cluster, std::vector<Request> requests, const Options& options)
+Board::Board(Cluster cluster, std::vector<Ask> requests, const Options& options)
     : snapshot_(nothing_present()),
       options_(options),
       requests_(std::move(requests)),
@@ -60,7 +60,7 @@ std::optional<std::size_t> Board::find_runtime(std::size_t node, const model::Ru
   return cluster_.find_runtime(node, id);
 }
 
-Holding Board::holding_of(const Request& request, const model::Item& item, std::size_t node,
+Holding Board::holding_of(const Ask& request, const model::Item& item, std::size_t node,
                           std::optional<std::size_t> runtime) const {
   Holding holding{.node = node,
                   .runtime = runtime,
@@ -72,12 +72,12 @@ Holding Board::holding_of(const Request& request, const model::Item& item, std::
 }
 
 Holding Board::holding_for(std::size_t request, const Choice& choice) const {
-  const Request& asked = requests_[request];
+  const Ask& asked = requests_[request];
   return holding_of(asked, *asked.item, choice.slot.node, choice.slot.runtime);
 }
 
 std::optional<Holding> Board::present_holding(std::size_t request) const {
-  const Request& asked = requests_[request];
+  const Ask& asked = requests_[request];
   const auto node = find_node(asked.present->place.node);
   if (!node) return std::nullopt;
   const model::Item& running = asked.present_item ? *asked.present_item : *asked.item;
@@ -92,7 +92,7 @@ Recorder* Board::recorder_for(std::size_t request) {
 }
 
 std::optional<std::pair<Choice, model::NodeAnswers>> Board::choose(std::size_t request) {
-  const Request& asked = requests_[request];
+  const Ask& asked = requests_[request];
   const Pipeline now = pipeline();
   Recorder* recorder = recorder_for(request);
   // A few nodes are asked as fast one by one, and all that they say is heard.
@@ -111,7 +111,7 @@ std::optional<std::pair<Choice, model::NodeAnswers>> Board::choose(std::size_t r
 // Tells the recorder what it would keep of all that the nodes say, unless it would keep more than
 // who fits best.
 bool Board::hear_best(Recorder& recorder, std::size_t request, const Choice& choice) {
-  const Request& asked = requests_[request];
+  const Ask& asked = requests_[request];
   if (asked.home != nullptr || asked.own_runtime) return false;
   const std::vector<Slot> best = cluster_.best_of(asked, choice.image, kAnswersMax);
   if (best.size() < kAnswersMax) return false;
@@ -159,7 +159,7 @@ void Board::keep(std::size_t request, const Choice& choice, std::string how) {
 
 void Board::sit(std::size_t request, const Choice& choice, model::NodeAnswers answers) {
   Seat& seat = seats_[request];
-  const Request& asked = requests_[request];
+  const Ask& asked = requests_[request];
   seat = Seat{.made_room_for = seat.made_room_for};
   seat.choice = choice;
   seat.holding = holding_for(request, choice);
@@ -184,7 +184,7 @@ void Board::displace(std::size_t request, std::size_t newcomer) {
 
 // What runs counts with what was measured of its node until it leaves it for another, or stops.
 void Board::count_usage(PlannedUsage& planned, std::size_t position) const {
-  const Request& request = requests_[position];
+  const Ask& request = requests_[position];
   const Seat& seat = seats_[position];
   const auto from = request.present ? find_node(request.present->place.node) : std::nullopt;
   const auto to = seat.choice ? std::optional(seat.choice->slot.node) : std::nullopt;
@@ -241,7 +241,7 @@ bool Board::tells_verdicts(std::size_t request) {
 }
 
 void Board::leave_alone(std::size_t request, Rejection rejection) {
-  const Request& asked = requests_[request];
+  const Ask& asked = requests_[request];
   const auto node = find_node(asked.present->place.node);
   Seat& seat = seats_[request];
   seat.left_alone = true;
@@ -264,7 +264,7 @@ void Board::explain(std::size_t request, std::string summary) {
 }
 
 // Storage stays on its node, unless the partition is one for all nodes.
-bool Board::leaves_storage(const Request& request, const Placement& placement) const {
+bool Board::leaves_storage(const Ask& request, const Placement& placement) const {
   if (!has_storage(*request.item)) return false;
   std::optional<model::NodeId> source;
   if (placement.from) {
@@ -307,7 +307,7 @@ std::optional<model::InstanceKey> Board::made_room_for(std::size_t request) cons
 }
 
 Refusal Board::refusal_of(std::size_t position) {
-  const Request& request = requests_[position];
+  const Ask& request = requests_[position];
   const Seat& seat = seats_[position];
   CHECK(seat.rejection != nullptr, "whoever is not placed was refused");
   Refusal refusal{.key = request.key,
@@ -326,7 +326,7 @@ Refusal Board::refusal_of(std::size_t position) {
 
 // Who was told the same has heard the same.
 void Board::add_answers(std::size_t position, Refusal& refusal) {
-  const Request& request = requests_[position];
+  const Ask& request = requests_[position];
   const auto& rejection = seats_[position].rejection;
   const bool is_new = request.present == nullptr;
   if (!is_new || last_answered_ != rejection) {
@@ -342,7 +342,7 @@ void Board::add_answers(std::size_t position, Refusal& refusal) {
 }
 
 Placement Board::placement_of(std::size_t position) {
-  const Request& request = requests_[position];
+  const Ask& request = requests_[position];
   Seat& seat = seats_[position];
   const SnapshotNode& node = nodes()[seat.choice->slot.node];
   const model::Place place{node.id, node.info->runtimes[seat.choice->slot.runtime].id};

@@ -7,12 +7,12 @@
 #include <string>
 #include <vector>
 
+#include "placement/ask.h"
 #include "placement/cluster/cluster.h"
 #include "placement/ledger.h"
 #include "placement/pipeline.h"
 #include "placement/plan.h"
 #include "placement/recorder.h"
-#include "placement/request.h"
 
 namespace berth::placement {
 
@@ -33,11 +33,11 @@ class Board {
  public:
   Board(const Snapshot& snapshot, const Options& options);
   // For some who are asked for beside all that the cluster holds. In scheduling order.
-  Board(Cluster cluster, std::vector<Request> requests, const Options& options);
+  Board(Cluster cluster, std::vector<Ask> requests, const Options& options);
 
   const Snapshot& snapshot() const { return snapshot_; }
   const std::vector<SnapshotNode>& nodes() const { return cluster_.nodes(); }
-  const std::vector<Request>& requests() const { return requests_; }
+  const std::vector<Ask>& requests() const { return requests_; }
   const Seat& seat(std::size_t request) const { return seats_[request]; }
   const Ledger& ledger() const { return cluster_.ledger(); }
   const Options& options() const { return options_; }
@@ -87,10 +87,10 @@ class Board {
   Plan take_plan();
   // REQUIRES: the run has ended.
   Cluster take_cluster() { return std::move(cluster_); }
-  std::vector<Request> take_requests() { return std::move(requests_); }
+  std::vector<Ask> take_requests() { return std::move(requests_); }
 
  private:
-  Holding holding_of(const Request& request, const model::Item& item, std::size_t node,
+  Holding holding_of(const Ask& request, const model::Item& item, std::size_t node,
                      std::optional<std::size_t> runtime) const;
   // nullptr: what the nodes say is not kept. One at a time.
   Recorder* recorder_for(std::size_t request);
@@ -107,7 +107,7 @@ class Board {
   std::optional<model::InstanceKey> made_room_for(std::size_t request) const;
   bool tells_verdicts(std::size_t request);
   void explain(std::size_t request, std::string summary);
-  bool leaves_storage(const Request& request, const Placement& placement) const;
+  bool leaves_storage(const Ask& request, const Placement& placement) const;
   NodeLoad load_of(std::size_t node) const;
   std::vector<Stop> stops() const;
   PlannedUsage usage_by_now() const;
@@ -115,7 +115,7 @@ class Board {
 
   const Snapshot& snapshot_;
   const Options& options_;
-  std::vector<Request> requests_;
+  std::vector<Ask> requests_;
   Measuring measuring_;
   Cluster cluster_;
   std::vector<Seat> seats_;

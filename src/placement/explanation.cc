@@ -4,13 +4,13 @@
 
 #include <algorithm>
 
-#include "placement/request.h"
+#include "placement/ask.h"
 
 namespace berth::placement {
 
 std::set<model::InstanceKey> known_instances(const Snapshot& snapshot) {
   std::set<model::InstanceKey> known;
-  for (const Request& request : expand(snapshot)) known.insert(request.key);
+  for (const Ask& request : expand(snapshot)) known.insert(request.key);
   for (const auto& [key, present] : snapshot.present) known.insert(key);
   return known;
 }

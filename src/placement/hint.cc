@@ -49,7 +49,7 @@ struct Remedy {
 
 struct Site {
   const Pipeline& pipeline;
-  const Request& request;
+  const Ask& request;
   std::uint32_t image;
   std::size_t node;
   std::optional<std::size_t> runtime;
@@ -131,7 +131,7 @@ Changes make_usable(const Site& site) {
 
 Change all_labels(const Site& site) {
   std::vector<std::string> missing;
-  for (const std::string& label : site.request.run->labels) {
+  for (const std::string& label : site.request.labels) {
     if (!site.view().settings.labels.contains(label)) missing.push_back(label);
   }
   return {Effort::Label, static_cast<std::int64_t>(missing.size()),
@@ -339,7 +339,7 @@ std::vector<std::size_t> by_node_id(const std::vector<SnapshotNode>& nodes) {
 
 }  // namespace
 
-std::string hint_to_place(const Pipeline& pipeline, const Request& request) {
+std::string hint_to_place(const Pipeline& pipeline, const Ask& request) {
   if (pipeline.nodes().empty()) return "let a node join";
   std::vector<Remedy> remedies;
   for (const std::size_t node : by_node_id(pipeline.nodes())) {
@@ -356,7 +356,7 @@ std::string hint_to_place(const Pipeline& pipeline, const Request& request) {
   return best_of(std::move(remedies));
 }
 
-std::string hint_to_keep(const Pipeline& pipeline, const Request& request, std::size_t node,
+std::string hint_to_keep(const Pipeline& pipeline, const Ask& request, std::size_t node,
                          std::optional<std::size_t> runtime) {
   std::vector<Remedy> remedies;
   for (std::uint32_t image = 0; image < request.item->images.size(); ++image) {

@@ -36,7 +36,7 @@ std::size_t place_in(const std::vector<model::RuntimeType>& types, model::Runtim
   return static_cast<std::size_t>(std::ranges::find(types, type) - types.begin());
 }
 
-std::uint32_t image_count(const Request& request) {
+std::uint32_t image_count(const Ask& request) {
   return static_cast<std::uint32_t>(request.item->images.size());
 }
 
@@ -49,19 +49,19 @@ bool got_further(const Verdict& a, const Verdict& b) {
 
 // One image of one instance on its way through the pipeline.
 struct Pipeline::Question {
-  Question(const Request& looked_for, std::uint32_t image_index, Purpose why)
+  Question(const Ask& looked_for, std::uint32_t image_index, Purpose why)
       : request(looked_for),
         image(looked_for.item->images[image_index]),
         types(model::runtime_types_of(*looked_for.item, image)),
         purpose(why) {}
 
-  const Request& request;
+  const Ask& request;
   const model::Image& image;
   const std::vector<model::RuntimeType> types;
   const Purpose purpose;
 };
 
-Amounts Pipeline::asked(const Request& request, const model::Item& item, std::size_t node) const {
+Amounts Pipeline::asked(const Ask& request, const model::Item& item, std::size_t node) const {
   const SnapshotNode& view = nodes_[node];
   const Amounts asked = asked_of(item, view.info->capacity, view.settings);
   const bool measured = measuring_ == Measuring::Everywhere ||
@@ -84,7 +84,7 @@ Candidate Pipeline::candidate(const Question& question, std::size_t node,
           .purpose = question.purpose};
 }
 
-Fit Pipeline::fit_at(const Request& request, Slot slot) const {
+Fit Pipeline::fit_at(const Ask& request, Slot slot) const {
   const SnapshotNode& view = nodes_[slot.node];
   return {.slot = slot,
           .node = &view.id,
@@ -96,8 +96,7 @@ Fit Pipeline::fit_at(const Request& request, Slot slot) const {
           .type_preference = 0};
 }
 
-std::vector<Fit> Pipeline::fits(const Request& request, std::uint32_t image,
-                                Recorder* recorder) const {
+std::vector<Fit> Pipeline::fits(const Ask& request, std::uint32_t image, Recorder* recorder) const {
   const Question question(request, image, Purpose::Place);
   std::vector<Fit> fits;
   for (std::size_t node = 0; node < nodes_.size(); ++node) {
@@ -124,7 +123,7 @@ std::vector<Fit> Pipeline::fits(const Request& request, std::uint32_t image,
   return fits;
 }
 
-std::optional<Slot> Pipeline::choose_on(const Request& request, std::uint32_t image,
+std::optional<Slot> Pipeline::choose_on(const Ask& request, std::uint32_t image,
                                         std::size_t node) const {
   const Question question(request, image, Purpose::Place);
   Candidate looked_at = candidate(question, node, std::nullopt);
@@ -141,7 +140,7 @@ std::optional<Slot> Pipeline::choose_on(const Request& request, std::uint32_t im
   return best ? std::optional(best->slot) : std::nullopt;
 }
 
-std::optional<Choice> Pipeline::choose(const Request& request, Recorder* recorder) const {
+std::optional<Choice> Pipeline::choose(const Ask& request, Recorder* recorder) const {
   for (std::uint32_t image = 0; image < image_count(request); ++image) {
     if (recorder != nullptr) recorder->begin();
     std::vector<Fit> candidates = fits(request, image, recorder);
@@ -169,7 +168,7 @@ Verdict Pipeline::furthest(const Question& question, std::size_t node) const {
   return *furthest;
 }
 
-Rejection Pipeline::reject(const Request& request) const {
+Rejection Pipeline::reject(const Ask& request) const {
   std::optional<Rejection> furthest_image;
   for (std::uint32_t image = 0; image < image_count(request); ++image) {
     const Question question(request, image, Purpose::Place);
@@ -186,11 +185,11 @@ Rejection Pipeline::reject(const Request& request) const {
   return *std::move(furthest_image);
 }
 
-Verdict Pipeline::reject_on(const Request& request, std::uint32_t image, std::size_t node) const {
+Verdict Pipeline::reject_on(const Ask& request, std::uint32_t image, std::size_t node) const {
   return furthest(Question(request, image, Purpose::Place), node);
 }
 
-std::optional<Choice> Pipeline::keep(const Request& request, Slot slot) const {
+std::optional<Choice> Pipeline::keep(const Ask& request, Slot slot) const {
   for (std::uint32_t image = 0; image < image_count(request); ++image) {
     const Question question(request, image, Purpose::Keep);
     const Candidate place = candidate(question, slot.node, slot.runtime);
@@ -199,7 +198,7 @@ std::optional<Choice> Pipeline::keep(const Request& request, Slot slot) const {
   return std::nullopt;
 }
 
-Rejection Pipeline::reject_kept(const Request& request, std::size_t node,
+Rejection Pipeline::reject_kept(const Ask& request, std::size_t node,
                                 std::optional<std::size_t> runtime) const {
   std::optional<Rejection> furthest_image;
   for (std::uint32_t image = 0; image < image_count(request); ++image) {
@@ -217,7 +216,7 @@ Rejection Pipeline::reject_kept(const Request& request, std::size_t node,
   return *std::move(furthest_image);
 }
 
-std::vector<std::pair<Reason, Shortfall>> Pipeline::all_refusals(const Request& request,
+std::vector<std::pair<Reason, Shortfall>> Pipeline::all_refusals(const Ask& request,
                                                                  std::uint32_t image,
                                                                  std::size_t node,
                                                                  std::optional<std::size_t> runtime,

@@ -4,8 +4,8 @@
 #include <optional>
 #include <vector>
 
+#include "placement/ask.h"
 #include "placement/ledger.h"
-#include "placement/request.h"
 #include "placement/rule.h"
 
 namespace berth::placement {
@@ -56,36 +56,35 @@ class Pipeline {
 
   // The best place of the first image that has any. The recorder, if any, hears what each node says
   // to that image.
-  std::optional<Choice> choose(const Request& request, Recorder* recorder = nullptr) const;
+  std::optional<Choice> choose(const Ask& request, Recorder* recorder = nullptr) const;
 
   // For a request that choose() found nothing for.
-  Rejection reject(const Request& request) const;
+  Rejection reject(const Ask& request) const;
 
   // Why one node cannot take this image; only for a node that cannot.
-  Verdict reject_on(const Request& request, std::uint32_t image, std::size_t node) const;
+  Verdict reject_on(const Ask& request, std::uint32_t image, std::size_t node) const;
 
   // Whether what runs may stay where it is, and with which image.
-  std::optional<Choice> keep(const Request& request, Slot slot) const;
+  std::optional<Choice> keep(const Ask& request, Slot slot) const;
   // For a request that keep() turned down; `runtime` is nullopt if that is gone.
-  Rejection reject_kept(const Request& request, std::size_t node,
+  Rejection reject_kept(const Ask& request, std::size_t node,
                         std::optional<std::size_t> runtime) const;
 
   // The best place of the image on that node, if it has any.
-  std::optional<Slot> choose_on(const Request& request, std::uint32_t image,
-                                std::size_t node) const;
+  std::optional<Slot> choose_on(const Ask& request, std::uint32_t image, std::size_t node) const;
 
   // All places of an image that no rule turns down.
-  std::vector<Fit> fits(const Request& request, std::uint32_t image,
+  std::vector<Fit> fits(const Ask& request, std::uint32_t image,
                         Recorder* recorder = nullptr) const;
 
   // A place with its figures, whether or not it fits. Without a preference of its type.
-  Fit fit_at(const Request& request, Slot slot) const;
+  Fit fit_at(const Ask& request, Slot slot) const;
 
-  Amounts asked(const Request& request, const model::Item& item, std::size_t node) const;
+  Amounts asked(const Ask& request, const model::Item& item, std::size_t node) const;
 
   // Every rule that turns the slot down, not only the first.
-  std::vector<std::pair<Reason, Shortfall>> all_refusals(const Request& request,
-                                                         std::uint32_t image, std::size_t node,
+  std::vector<std::pair<Reason, Shortfall>> all_refusals(const Ask& request, std::uint32_t image,
+                                                         std::size_t node,
                                                          std::optional<std::size_t> runtime,
                                                          Purpose purpose) const;
 

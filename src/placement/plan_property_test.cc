@@ -152,7 +152,7 @@ TEST(EveryPlan, DecidesAboutEveryInstanceOnce) {
         if (refusal.left_running) ++accounted[refusal.key];
       }
       for (const Stop& stop : plan.stops) ++accounted[stop.key];
-      for (const Request& request : expand(snapshot)) EXPECT_EQ(decided[request.key], 1);
+      for (const Ask& request : expand(snapshot)) EXPECT_EQ(decided[request.key], 1);
       for (const auto& [instance, present] : snapshot.present) EXPECT_EQ(accounted[instance], 1);
     }
   });

@@ -2,7 +2,7 @@
 
 namespace berth::placement {
 
-model::Usage expected_usage(const Request& request, const Amounts& asked) {
+model::Usage expected_usage(const Ask& request, const Amounts& asked) {
   if (request.present != nullptr) return request.present->measured;
   return {asked.cpu, asked.ram};
 }

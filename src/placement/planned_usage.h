@@ -5,12 +5,12 @@
 
 #include "model/node.h"
 #include "placement/amounts.h"
-#include "placement/request.h"
+#include "placement/ask.h"
 
 namespace berth::placement {
 
 // What instances use, or will use: measured, or what they ask for while nothing is known.
-model::Usage expected_usage(const Request& request, const Amounts& asked);
+model::Usage expected_usage(const Ask& request, const Amounts& asked);
 
 // How much of each node will be used when a plan is carried out: what was measured of it, without
 // what leaves, with what comes. Copies are cheap enough to try things out on.

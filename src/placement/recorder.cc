@@ -54,7 +54,7 @@ void Recorder::add_misses(std::optional<std::size_t> but, std::vector<Pick>& pic
 }
 
 model::NodeAnswers Recorder::answers_of(std::vector<Pick> picks, const Fit* winner,
-                                        const Pipeline& pipeline, const Request& request) const {
+                                        const Pipeline& pipeline, const Ask& request) const {
   std::ranges::sort(picks, {}, &Pick::node);
   model::NodeAnswers answers;
   answers.nodes.reserve(picks.size());
@@ -67,7 +67,7 @@ model::NodeAnswers Recorder::answers_of(std::vector<Pick> picks, const Fit* winn
   return answers;
 }
 
-model::NodeAnswers Recorder::answers(const Pipeline& pipeline, const Request& request,
+model::NodeAnswers Recorder::answers(const Pipeline& pipeline, const Ask& request,
                                      Slot chosen) const {
   const Fit winner = pipeline.fit_at(request, chosen);
   std::vector<Pick> picks;
@@ -82,7 +82,7 @@ model::NodeAnswers Recorder::answers(const Pipeline& pipeline, const Request& re
   return answers_of(std::move(picks), &winner, pipeline, request);
 }
 
-model::NodeAnswers Recorder::answers(const Pipeline& pipeline, const Request& request) const {
+model::NodeAnswers Recorder::answers(const Pipeline& pipeline, const Ask& request) const {
   std::vector<Pick> picks;
   picks.reserve(kAnswersMax);
   if (left_) picks.push_back({left_->node, nullptr, &*left_});

@@ -56,9 +56,9 @@ class Recorder {
   void left() { left_ = std::exchange(furthest_, std::nullopt); }
 
   // What was said, for one that is placed there, in a pipeline over these nodes.
-  model::NodeAnswers answers(const Pipeline& pipeline, const Request& request, Slot chosen) const;
+  model::NodeAnswers answers(const Pipeline& pipeline, const Ask& request, Slot chosen) const;
   // What was said to one that is refused.
-  model::NodeAnswers answers(const Pipeline& pipeline, const Request& request) const;
+  model::NodeAnswers answers(const Pipeline& pipeline, const Ask& request) const;
 
  private:
   struct Pick;
@@ -77,7 +77,7 @@ class Recorder {
   void keep_answer(std::span<const Fit> fits);
   void add_misses(std::optional<std::size_t> but, std::vector<Pick>& picks) const;
   model::NodeAnswers answers_of(std::vector<Pick> picks, const Fit* winner,
-                                const Pipeline& pipeline, const Request& request) const;
+                                const Pipeline& pipeline, const Ask& request) const;
 
   std::optional<std::size_t> leaves_;
   std::size_t heard_ = 0;

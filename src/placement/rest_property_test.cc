@@ -30,7 +30,7 @@ void expect_nothing_changes(const Plan& again, const Plan& plan) {
 // An index stays with its runtime, also where nothing runs.
 void bind_indices(const Snapshot& before, Snapshot& after) {
   after.bound = before.bound;
-  for (const Request& request : expand(before)) {
+  for (const Ask& request : expand(before)) {
     if (request.own_runtime) after.bound.insert_or_assign(request.key, *request.own_runtime);
   }
 }
@@ -140,7 +140,7 @@ class Aftermath {
       : snapshot_(snapshot_of(manifest)),
         requests_(expand(snapshot_)),
         plan_(make_plan(snapshot_, {.answers = Answers::Kept})) {
-    for (const Request& request : requests_) by_key_.emplace(request.key, &request);
+    for (const Ask& request : requests_) by_key_.emplace(request.key, &request);
   }
 
   const Plan& plan() const { return plan_; }
@@ -157,16 +157,16 @@ class Aftermath {
 
   // Nor has an equal that did not run taken what the higher priorities have left of its room.
   void expect_no_room_without_its_equals(const model::InstanceKey& instance) const {
-    const Request& stopped = request(instance);
+    const Ask& stopped = request(instance);
     EXPECT_FALSE(fits(stopped, stopped.present->place, without_newcomers_up_to(priority(instance))))
         << model::to_string(instance) << " could have stayed on "
         << model::to_string(stopped.present->place);
   }
 
  private:
-  const Request& request(const model::InstanceKey& instance) const { return *by_key_.at(instance); }
+  const Ask& request(const model::InstanceKey& instance) const { return *by_key_.at(instance); }
   std::int64_t priority(const model::InstanceKey& instance) const {
-    return request(instance).run->priority;
+    return request(instance).priority;
   }
 
   std::size_t node_of(const model::Place& place) const {
@@ -182,7 +182,7 @@ class Aftermath {
     return static_cast<std::size_t>(runtime - runtimes.begin());
   }
 
-  bool fits(const Request& asking, const model::Place& place, const Ledger& ledger) const {
+  bool fits(const Ask& asking, const model::Place& place, const Ledger& ledger) const {
     const Pipeline pipeline(snapshot_.nodes, ledger, Measuring::Requested, nullptr);
     for (std::uint32_t image = 0; image < asking.item->images.size(); ++image) {
       const auto refusals =
@@ -215,7 +215,7 @@ class Aftermath {
       ledger.reserve(holding(*request(placement.key).item, placement.place));
     }
     for (const Refusal& refusal : plan_.refused) {
-      const Request& left = request(refusal.key);
+      const Ask& left = request(refusal.key);
       if (!refusal.left_running || left.present_item == nullptr) continue;
       ledger.reserve(holding(*left.present_item, left.present->place));
     }
@@ -231,9 +231,9 @@ class Aftermath {
   }
 
   const Snapshot snapshot_;
-  const std::vector<Request> requests_;
+  const std::vector<Ask> requests_;
   const Plan plan_;
-  std::map<model::InstanceKey, const Request*> by_key_;
+  std::map<model::InstanceKey, const Ask*> by_key_;
 };
 
 TEST(WhoRuns, GivesWayToHigherPrioritiesOnly) {

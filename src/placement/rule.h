@@ -9,9 +9,9 @@
 #include "model/decision.h"
 #include "model/item.h"
 #include "placement/amounts.h"
+#include "placement/ask.h"
 #include "placement/ledger.h"
 #include "placement/planned_usage.h"
-#include "placement/request.h"
 #include "placement/snapshot.h"
 
 namespace berth::placement {
@@ -26,7 +26,7 @@ enum class Purpose { Place, Keep };
 // One runtime of one node, looked at for one image of one instance. `runtime` is nullptr on a node
 // without runtimes, and for what runs on a runtime that is gone.
 struct Candidate {
-  const Request& request;
+  const Ask& request;
   const model::Image& image;
   const std::vector<model::RuntimeType>& types;
   const SnapshotNode& node;

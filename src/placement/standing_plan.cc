@@ -22,12 +22,12 @@ bool could_make_room(const Board& board, std::size_t position) {
 // In scheduling order the lowest comes last.
 std::optional<std::int64_t> lowest_priority(const Board& board) {
   for (std::size_t i = board.requests().size(); i-- > 0;) {
-    if (could_make_room(board, i)) return board.requests()[i].run->priority;
+    if (could_make_room(board, i)) return board.requests()[i].priority;
   }
   return std::nullopt;
 }
 
-bool is_bound(const Request& request) {
+bool is_bound(const Ask& request) {
   return request.own_runtime || request.home != nullptr || request.avoided != nullptr;
 }
 
@@ -52,10 +52,6 @@ bool could_ever_fit(const model::Item& item, const SnapshotNode& node) {
 
 }  // namespace
 
-Request StandingPlan::Waiting::request() const {
-  return {.key = {run.item, run.subject, 0}, .item = item, .run = &run};
-}
-
 StandingPlan::StandingPlan(Board& board) : lowest_(lowest_priority(board)) {
   for (std::size_t i = 0; i < board.requests().size(); ++i) {
     if (!board.seat(i).choice) remember_waiting(board.requests()[i]);
@@ -63,22 +59,28 @@ StandingPlan::StandingPlan(Board& board) : lowest_(lowest_priority(board)) {
   cluster_ = board.take_cluster();
 }
 
-void StandingPlan::remember_waiting(const Request& request) {
-  const bool is_known = !waiting_.empty() && waiting_.back().item == request.item &&
-                        waiting_.back().is_bound == is_bound(request) &&
-                        waiting_.back().run == *request.run;
+void StandingPlan::remember_waiting(const Ask& ask) {
+  const bool is_known = !waiting_.empty() && ask_alike(waiting_.back().ask, ask);
   if (is_known) return;
-  waiting_.push_back({*request.run, request.item, is_bound(request)});
+  Waiting& waiting = waiting_.emplace_back();
+  waiting.labels.assign(ask.labels.begin(), ask.labels.end());
+  waiting.nodes.assign(ask.nodes.begin(), ask.nodes.end());
+  waiting.is_bound = is_bound(ask);
+  waiting.ask = {.key = ask.key,
+                 .item = ask.item,
+                 .priority = ask.priority,
+                 .labels = waiting.labels,
+                 .nodes = waiting.nodes};
   by_kind_.clear();
 }
 
 // Room only shrinks by what is added, so whoever waited goes on waiting, and whoever is refused has
 // as little to gain from lower priorities as there are any.
-std::optional<Decisions> StandingPlan::add(std::vector<Request> requests) {
+std::optional<Decisions> StandingPlan::add(std::vector<Ask> requests) {
   Board board(std::move(cluster_), std::move(requests), to_carry_out());
   for (const std::size_t refused : place_round(board, all_requests(board))) {
-    const Request& request = board.requests()[refused];
-    if (lowest_ && *lowest_ < request.run->priority) return std::nullopt;
+    const Ask& request = board.requests()[refused];
+    if (lowest_ && *lowest_ < request.priority) return std::nullopt;
     remember_waiting(request);
   }
   refuse_round(board);
@@ -94,11 +96,11 @@ const std::vector<const StandingPlan::Waiting*>& StandingPlan::whom_could_help(s
   const auto [entry, is_new] = by_kind_.try_emplace(cluster_.kind_of(node));
   if (!is_new) return entry->second;
   for (const Waiting& waiting : waiting_) {
-    if (waiting.is_bound || cluster_.fits_kind(waiting.request(), node)) {
+    if (waiting.is_bound || cluster_.fits_kind(waiting.ask, node)) {
       entry->second.push_back(&waiting);
     }
   }
-  std::ranges::stable_sort(entry->second, {}, [](const Waiting* w) { return w->run.priority; });
+  std::ranges::stable_sort(entry->second, {}, [](const Waiting* w) { return w->ask.priority; });
   return entry->second;
 }
 
@@ -109,16 +111,16 @@ bool StandingPlan::could_help(std::size_t node, const LowerOn& lower_on) {
   std::optional<std::int64_t> priority;
   bool could = false;
   for (const Waiting* waiting : whom_could_help(node)) {
-    if (!waiting->is_bound && !could_ever_fit(*waiting->item, cluster_.nodes()[node])) continue;
-    const bool displaces = lowest_ && *lowest_ < waiting->run.priority;
+    if (!waiting->is_bound && !could_ever_fit(*waiting->ask.item, cluster_.nodes()[node])) continue;
+    const bool displaces = lowest_ && *lowest_ < waiting->ask.priority;
     could = waiting->is_bound || (displaces && cluster_.nodes()[node].info->partitions.unit_wide);
     if (could) break;
-    if (displaces && priority != waiting->run.priority) {
+    if (displaces && priority != waiting->ask.priority) {
       for (const Holding& holding : released) cluster_.reserve(holding);
-      released = lower_on(node, *(priority = waiting->run.priority));
+      released = lower_on(node, *(priority = waiting->ask.priority));
       for (const Holding& holding : released) cluster_.release(holding);
     }
-    could = cluster_.choose_on(waiting->request(), node).has_value();
+    could = cluster_.choose_on(waiting->ask, node).has_value();
     if (could) break;
   }
   for (const Holding& holding : released) cluster_.reserve(holding);

@@ -8,9 +8,9 @@
 #include <optional>
 #include <vector>
 
+#include "placement/ask.h"
 #include "placement/cluster/cluster.h"
 #include "placement/plan.h"
-#include "placement/request.h"
 
 namespace berth::placement {
 
@@ -22,7 +22,7 @@ using LowerOn = std::function<std::vector<Holding>(std::size_t node, std::int64_
 // What was decided about these.
 struct Decisions {
   Plan plan;  // without what it means for nodes
-  std::vector<Request> requests;
+  std::vector<Ask> requests;
 };
 
 // A plan that was carried out, and the room that it has left. It was at rest: nobody moves, and
@@ -35,7 +35,7 @@ class StandingPlan {
 
   // Decides about those who are asked for in addition, or wait and are asked for again. nullopt: a
   // lower priority may have to make room; then this stands no longer. In scheduling order.
-  std::optional<Decisions> add(std::vector<Request> requests);
+  std::optional<Decisions> add(std::vector<Ask> requests);
 
   // They are not asked for any more. Whether somebody who waits may find a place by that.
   bool let_go(const std::vector<Holding>& holdings, const LowerOn& lower_on);
@@ -48,14 +48,13 @@ class StandingPlan {
  private:
   // Those who wait and ask alike. They outlive the documents that they came from.
   struct Waiting {
-    model::RunRequest run;
-    const model::Item* item = nullptr;
+    Ask ask;
+    std::vector<std::string> labels;
+    std::vector<model::NodeId> nodes;
     bool is_bound = false;  // to a runtime, or rather goes home: not looked into
-
-    Request request() const;
   };
 
-  void remember_waiting(const Request& request);
+  void remember_waiting(const Ask& ask);
   const std::vector<const Waiting*>& whom_could_help(std::size_t node);
   bool could_help(std::size_t node, const LowerOn& lower_on);
 

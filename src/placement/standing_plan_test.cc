@@ -32,10 +32,10 @@ struct Settled {
     return [this](std::size_t node, std::int64_t priority) {
       const Cluster& cluster = whole.standing->cluster();
       std::vector<Holding> holdings;
-      for (const Request& request : whole.decisions.requests) {
+      for (const Ask& request : whole.decisions.requests) {
         const auto place = places().find(request.key);
         if (place == places().end() || place->second.node != cluster.nodes()[node].id) continue;
-        if (request.run->priority >= priority || model::is_pinned(*request.item)) continue;
+        if (request.priority >= priority || model::is_pinned(*request.item)) continue;
         const auto runtime = cluster.find_runtime(node, place->second.runtime);
         holdings.push_back(cluster.holding_for(request, {node, *runtime}));
       }
@@ -128,12 +128,12 @@ TEST(StandingPlan, PlacesMoreAsAPlanOfEverything) {
   for_settled([&](Settled& settled, Random& random) {
     const model::Manifest more = with_more(settled.manifest, random, "new");
     const Snapshot after = loaded(more, loads_of(settled.snapshot));
-    std::vector<Request> requests = expand(after);
-    std::erase_if(requests, [](const Request& request) {
+    std::vector<Ask> requests = expand(after);
+    std::erase_if(requests, [](const Ask& request) {
       return request.key.item.value().find("-new-") == std::string::npos;
     });
     Keys keys;
-    for (const Request& request : requests) keys.insert(request.key);
+    for (const Ask& request : requests) keys.insert(request.key);
     const auto decisions = settled.whole.standing->add(requests);
     if (!decisions) return;  // somebody would have to make room
     const Plan all = make_plan(after, {.verdicts = Verdicts::HintOnly, .answers = Answers::Kept});
@@ -181,7 +181,7 @@ TEST(StandingPlan, KnowsWhomThoseWhoGoCannotHelp) {
     StandingPlan& standing = *settled.whole.standing;
     std::vector<Holding> holdings;
     Keys of_others = refused_by(settled.whole.decisions.plan);
-    for (const Request& each : settled.whole.decisions.requests) {
+    for (const Ask& each : settled.whole.decisions.requests) {
       if (each.key.item != gone.item || each.key.subject != gone.subject) continue;
       of_others.erase(each.key);
       const auto place = settled.places().find(each.key);

@@ -3,7 +3,7 @@
 namespace berth::placement {
 namespace {
 
-bool is_evicted(const SnapshotNode& node, const Request& request) {
+bool is_evicted(const SnapshotNode& node, const Ask& request) {
   return node.evicting.contains(request.present->place.runtime) &&
          !model::is_pinned(*request.item) &&
          !request.item->tolerates.contains(model::Toleration::RuntimeNotReady);
@@ -11,13 +11,13 @@ bool is_evicted(const SnapshotNode& node, const Request& request) {
 
 }  // namespace
 
-bool has_finished(const Request& request) {
+bool has_finished(const Ask& request) {
   return request.present->finished && !request.outdated &&
          request.present->version == request.item->version;
 }
 
 // A component belongs to its node, and stays through a drain; so does what no longer runs.
-Drain drain_of(const Request& request, const SnapshotNode* node) {
+Drain drain_of(const Ask& request, const SnapshotNode* node) {
   if (request.item->type == model::ItemType::Component) return Drain::No;
   if (has_finished(request) || node == nullptr) return Drain::No;
   if (request.present->returning && node->drain != Drain::Now) return Drain::No;

@@ -48,7 +48,7 @@ std::string usable_detail(const SnapshotNode& node) {
   return fmt::format("is not Ready: its primary runtime {}", readiness_text(node, *node.primary));
 }
 
-std::string node_id_detail(const SnapshotNode& node, const Request& request) {
+std::string node_id_detail(const SnapshotNode& node, const Ask& request) {
   const auto& own = request.own_runtime;
   if (!own || own->node == node.id) return "is not among the nodes named";
   return fmt::format("the instance belongs to {}", model::to_string(*own));
@@ -82,7 +82,7 @@ std::string platform_detail(const model::Platform& needs, const model::Runtime& 
   CHECK(false, "the platform differs in something");
 }
 
-std::string runtime_type_detail(const SnapshotNode& node, const Request& request,
+std::string runtime_type_detail(const SnapshotNode& node, const Ask& request,
                                 const Verdict& verdict) {
   if (node.info->runtimes.empty()) return "has no runtime";
   if (verdict.runtime == nullptr) {
@@ -94,7 +94,7 @@ std::string runtime_type_detail(const SnapshotNode& node, const Request& request
 }
 
 // What the rule is about: where there are no figures, a phrase.
-std::string what_of(const SnapshotNode& node, const Request& request, const Verdict& verdict) {
+std::string what_of(const SnapshotNode& node, const Ask& request, const Verdict& verdict) {
   switch (verdict.reason) {
     case Reason::NoConnectedNodes: return connection_detail(node);
     case Reason::NoUsableNodes: return usable_detail(node);
@@ -165,7 +165,7 @@ std::string fitting(const model::NodeAnswer& answer, const model::NodeId& chosen
   return answer.behind ? behind(answer, chosen.value()) : "fits as well";
 }
 
-NodeVerdict describe(const SnapshotNode& node, const Request& request, const Verdict& verdict) {
+NodeVerdict describe(const SnapshotNode& node, const Ask& request, const Verdict& verdict) {
   NodeVerdict described{.node = node.id,
                         .reason = verdict.reason,
                         .asked = verdict.shortfall.asked,
@@ -214,8 +214,7 @@ std::string human(Bytes bytes) {
   return fmt::format("{} {}", count, kUnits[unit]);
 }
 
-model::NodeAnswer answer_of(const SnapshotNode& node, const Request& request,
-                            const Verdict& verdict) {
+model::NodeAnswer answer_of(const SnapshotNode& node, const Ask& request, const Verdict& verdict) {
   model::NodeAnswer answer{.node = node.id,
                            .reason = verdict.reason,
                            .behind = {},
@@ -262,8 +261,7 @@ NodeVerdict verdict_of(const model::NodeAnswer& answer, const model::NodeId* cho
   return verdict;
 }
 
-std::vector<NodeVerdict> describe_all(const std::vector<SnapshotNode>& nodes,
-                                      const Request& request,
+std::vector<NodeVerdict> describe_all(const std::vector<SnapshotNode>& nodes, const Ask& request,
                                       const std::vector<Verdict>& verdicts) {
   std::vector<NodeVerdict> described;
   for (const Verdict& verdict : verdicts) {
@@ -273,7 +271,7 @@ std::vector<NodeVerdict> describe_all(const std::vector<SnapshotNode>& nodes,
   return described;
 }
 
-std::vector<NodeVerdict> verdicts_for(const Pipeline& pipeline, const Request& request) {
+std::vector<NodeVerdict> verdicts_for(const Pipeline& pipeline, const Ask& request) {
   const auto choice = pipeline.choose(request);
   if (!choice) return describe_all(pipeline.nodes(), request, pipeline.reject(request).verdicts);
 

@@ -11,15 +11,14 @@
 namespace berth::placement {
 
 // Ordered by node id.
-std::vector<NodeVerdict> describe_all(const std::vector<SnapshotNode>& nodes,
-                                      const Request& request, const std::vector<Verdict>& verdicts);
+std::vector<NodeVerdict> describe_all(const std::vector<SnapshotNode>& nodes, const Ask& request,
+                                      const std::vector<Verdict>& verdicts);
 
 // What every node says to the request now, whether it fits or not. Ordered by node id.
-std::vector<NodeVerdict> verdicts_for(const Pipeline& pipeline, const Request& request);
+std::vector<NodeVerdict> verdicts_for(const Pipeline& pipeline, const Ask& request);
 
 // The same in figures, for later.
-model::NodeAnswer answer_of(const SnapshotNode& node, const Request& request,
-                            const Verdict& verdict);
+model::NodeAnswer answer_of(const SnapshotNode& node, const Ask& request, const Verdict& verdict);
 model::NodeAnswer answer_of(const Fit& winner, const Fit& fit);
 
 // What a node has said, with its words; `chosen` is the one that was, or nullptr.

@@ -17,8 +17,8 @@
 #include "client/path.h"
 #include "codec/instance_name.h"
 #include "codec/plan_json.h"
+#include "placement/ask.h"
 #include "placement/explanation.h"
-#include "placement/request.h"
 
 // `berth why`: what each node said to one instance when it was decided, or would say, and what
 // would make it fit.

@@ -7,7 +7,7 @@
 namespace berth::control {
 namespace {
 
-using placement::Request;
+using placement::Ask;
 
 bool is_of(const model::InstanceKey& key, const RequestKey& request) {
   return key.item == request.first && key.subject == request.second;
@@ -50,7 +50,7 @@ class Additions {
     return true;
   }
 
-  std::vector<Request> in_scheduling_order() && {
+  std::vector<Ask> in_scheduling_order() && {
     std::ranges::sort(requests_, placement::scheduled_before);
     return std::move(requests_);
   }
@@ -71,18 +71,17 @@ class Additions {
   }
 
   void add(const model::RunRequest& run, std::uint32_t index) {
-    requests_.push_back(
-        {.key = {run.item, run.subject, index}, .item = &item_of(durable(), run), .run = &run});
+    requests_.push_back(placement::ask_of(run, item_of(durable(), run), index));
   }
 
   const Context& context_;
-  std::vector<Request> requests_;
+  std::vector<Ask> requests_;
 };
 
 }  // namespace
 
-std::optional<std::vector<Request>> additional_requests(
-    const Context& context, const std::map<RequestKey, Extent>& extents) {
+std::optional<std::vector<Ask>> additional_requests(const Context& context,
+                                                    const std::map<RequestKey, Extent>& extents) {
   Additions additions(context);
   for (const auto& [key, extent] : extents) {
     const bool is_simple = extent.now <= extent.before || additions.add(key, extent.before);

@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "control/launcher/launcher.h"
+#include "placement/ask.h"
 #include "placement/cluster/cluster.h"
-#include "placement/request.h"
 
 // What a standing plan has to know of what is asked for in addition, or no longer.
 namespace berth::control {
@@ -16,7 +16,7 @@ struct Context;
 // The instances that requests ask for now and did not before, and those that wait of requests that
 // somebody asks for again, in scheduling order. nullopt: some have a past, so that everything is to
 // be planned.
-std::optional<std::vector<placement::Request>> additional_requests(
+std::optional<std::vector<placement::Ask>> additional_requests(
     const Context& context, const std::map<RequestKey, Extent>& extents);
 
 // Those that were asked for before and are not now, in the order of their keys. nullopt: the same.

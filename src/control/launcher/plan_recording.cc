@@ -9,7 +9,7 @@
 #include "control/id_pool.h"
 #include "control/rollout/handover.h"
 #include "control/rollout/states.h"
-#include "placement/request.h"
+#include "placement/ask.h"
 
 namespace berth::control {
 namespace {
@@ -53,7 +53,7 @@ class Recording {
     for (const placement::Relief& relief : plan_.relief) {
       for (const model::InstanceKey& key : relief.leaving) relieved_by_.emplace(key, relief.node);
     }
-    for (const placement::Request& request : decisions.requests) requests_.push_back(&request);
+    for (const placement::Ask& request : decisions.requests) requests_.push_back(&request);
     std::ranges::sort(requests_, {}, key_of_request);
   }
 
@@ -120,21 +120,21 @@ class Recording {
   }
 
   model::InstanceRecord with_priority(model::InstanceRecord record) const {
-    const placement::Request* found = find_request(record.key);
+    const placement::Ask* found = find_request(record.key);
     CHECK(found != nullptr, "a plan is about what was asked for");
-    const placement::Request& request = *found;
-    record.priority = request.run->priority;
+    const placement::Ask& request = *found;
+    record.priority = request.priority;
     record.type = request.item->type;
     record.own_runtime = request.own_runtime;
     return record;
   }
 
-  static const model::InstanceKey& key_of_request(const placement::Request* request) {
+  static const model::InstanceKey& key_of_request(const placement::Ask* request) {
     return request->key;
   }
 
   // nullptr: nobody asks for it.
-  const placement::Request* find_request(const model::InstanceKey& key) const {
+  const placement::Ask* find_request(const model::InstanceKey& key) const {
     const auto found = std::ranges::lower_bound(requests_, key, {}, key_of_request);
     return found == requests_.end() || (*found)->key != key ? nullptr : *found;
   }
@@ -389,7 +389,7 @@ class Recording {
   const Tell tell_;
   const Rebalance* rebalance_;
   PlanChanges& changes_;
-  std::vector<const placement::Request*> requests_;          // ordered by key
+  std::vector<const placement::Ask*> requests_;              // ordered by key
   std::map<model::InstanceKey, model::NodeId> relieved_by_;  // the node that they leave for that
   Recorded recorded_;
 };

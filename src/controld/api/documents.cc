@@ -17,8 +17,8 @@
 #include "controld/api/messages.h"
 #include "controld/planning/cluster_documents.h"
 #include "controld/planning/desired_documents.h"
+#include "placement/ask.h"
 #include "placement/explanation.h"
-#include "placement/request.h"
 
 namespace berth::controld::api {
 namespace {

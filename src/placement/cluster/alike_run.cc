@@ -9,7 +9,7 @@ namespace berth::placement {
 // has none left never comes back, and what one image finds no place for no later one does.
 class AlikeRun {
  public:
-  AlikeRun(Cluster& cluster, const Request& request, std::size_t count)
+  AlikeRun(Cluster& cluster, const Ask& request, std::size_t count)
       : cluster_(cluster), request_(request), count_(count), shape_(cluster.shape_of(request)) {}
 
   std::vector<Spot> carry_out() && {
@@ -215,7 +215,7 @@ class AlikeRun {
   }
 
   Cluster& cluster_;
-  const Request& request_;
+  const Ask& request_;
   const std::size_t count_;
   const Shape& shape_;
   std::uint32_t image_ = 0;
@@ -227,7 +227,7 @@ class AlikeRun {
 };
 
 // A few are searched for one by one: gathering all nodes that may take them would cost more.
-std::vector<Spot> Cluster::place_alike(const Request& request, std::size_t count) {
+std::vector<Spot> Cluster::place_alike(const Ask& request, std::size_t count) {
   constexpr std::size_t kNodesPerSearch = 64;
   if (count > nodes_.size() / kNodesPerSearch) {
     return AlikeRun(*this, request, count).carry_out();

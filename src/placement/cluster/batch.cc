@@ -10,7 +10,7 @@ namespace {
 using model::Reason;
 
 // Whether it is one of those that differ in their index only, once it has to look for a place.
-bool asks_like(const Request& request, const Request& alike) {
+bool asks_like(const Ask& request, const Ask& alike) {
   return request.item == alike.item && request.home == nullptr && request.avoided == nullptr &&
          !request.own_runtime;
 }
@@ -33,12 +33,12 @@ class BatchPlacing {
  private:
   // Without a place for now, and what is asked for all of them.
   struct Waiting {
-    const Request* request;
+    const Ask* request;
     std::vector<std::uint32_t> indices;
   };
 
   struct LeftAlone {
-    const Request* request;
+    const Ask* request;
     Holding holding;
   };
 
@@ -46,7 +46,7 @@ class BatchPlacing {
     for (const AskedRun& run : runs_) {
       std::vector<bool>& settled = settled_.emplace_back(run.others.size());
       for (std::size_t i = 0; i < run.others.size(); ++i) {
-        const Request& other = run.others[i];
+        const Ask& other = run.others[i];
         if (other.present == nullptr || drain_of(other) != Drain::No) continue;
         settled[i] = settle_where_it_is(other);
       }
@@ -55,7 +55,7 @@ class BatchPlacing {
 
   // What should leave its node, and has found no other place, stays for the time being.
   void stay() {
-    for (const Request* request : leavers_) {
+    for (const Ask* request : leavers_) {
       if (!settle_where_it_is(*request)) waiting_.push_back({request, {request->key.index}});
     }
   }
@@ -77,13 +77,13 @@ class BatchPlacing {
     for (const auto& [request, indices] : waiting_) refuse(*request, indices, why_not(*request));
   }
 
-  Drain drain_of(const Request& request) const {
+  Drain drain_of(const Ask& request) const {
     const auto node = cluster_.find(request.present->place.node);
     return placement::drain_of(request, node ? &cluster_.nodes()[*node] : nullptr);
   }
 
   // Keeps it, or leaves it alone, which is refused but holds its room. False: it has to go.
-  bool settle_where_it_is(const Request& request) {
+  bool settle_where_it_is(const Ask& request) {
     const model::Place& place = request.present->place;
     const auto node = cluster_.find(place.node);
     const auto runtime = node ? cluster_.find_runtime(*node, place.runtime) : std::nullopt;
@@ -103,8 +103,8 @@ class BatchPlacing {
     return true;
   }
 
-  void hold_as_it_is(const Request& request, std::size_t node, std::optional<std::size_t> runtime) {
-    Request running = request;
+  void hold_as_it_is(const Ask& request, std::size_t node, std::optional<std::size_t> runtime) {
+    Ask running = request;
     if (request.present_item != nullptr) running.item = request.present_item;
     Holding holding = cluster_.holding_for(running, {node, runtime.value_or(0)});
     holding.runtime = runtime;
@@ -116,7 +116,7 @@ class BatchPlacing {
   void place_run(const AskedRun& run, const std::vector<bool>& settled) {
     std::uint32_t next = 0;
     for (std::size_t i = 0; i < run.others.size(); ++i) {
-      const Request& other = run.others[i];
+      const Ask& other = run.others[i];
       for (; next < std::min(other.key.index, run.instances); ++next) indices_.push_back(next);
       next = other.key.index + 1;
       if (settled[i]) continue;
@@ -132,7 +132,7 @@ class BatchPlacing {
     place_alike(run.alike);
   }
 
-  void place_alike(const Request& alike) {
+  void place_alike(const Ask& alike) {
     if (indices_.empty()) return;
     const std::vector<Spot> spots = cluster_.place_alike(alike, indices_.size());
     const auto indices = std::span<const std::uint32_t>(indices_);
@@ -143,7 +143,7 @@ class BatchPlacing {
     indices_.clear();
   }
 
-  void place_one(const Request& request, bool leaves) {
+  void place_one(const Ask& request, bool leaves) {
     if (const auto choice = cluster_.choose(request)) return take(request, *choice);
     if (leaves) {
       leavers_.push_back(&request);
@@ -152,7 +152,7 @@ class BatchPlacing {
     }
   }
 
-  void take(const Request& request, const Choice& choice) {
+  void take(const Ask& request, const Choice& choice) {
     cluster_.reserve(cluster_.holding_for(request, choice.slot));
     ++outcome_.placed;
     const Spot spot = spot_of(choice);
@@ -160,11 +160,11 @@ class BatchPlacing {
   }
 
   // Who is left alone is judged before the others: the first is the first in scheduling order.
-  void refuse(const Request& request, std::span<const std::uint32_t> indices, Reason reason) {
+  void refuse(const Ask& request, std::span<const std::uint32_t> indices, Reason reason) {
     const model::InstanceKey first{request.key.item, request.key.subject, indices.front()};
     BatchRefusal& refusal = outcome_.refused[reason];
     std::int64_t& priority = priority_of_first_[reason];
-    const std::int64_t own = request.run->priority;
+    const std::int64_t own = request.priority;
     if (refusal.instances == 0 || own > priority || (own == priority && first < refusal.first)) {
       refusal.first = first;
       priority = own;
@@ -174,14 +174,14 @@ class BatchPlacing {
   }
 
   // All nodes are asked why, so those that ask alike are told the same: no room changes any more.
-  Reason why_not(const Request& request) {
+  Reason why_not(const Ask& request) {
     if (request.avoided != nullptr) return cluster_.pipeline().reject(request).reason;
     const bool is_bound = request.own_runtime.has_value();
     if (is_bound) {
       const Reason own = why_not_on_its_own(request);
       if (own > Reason::NoMatchingNodeId) return own;
     }
-    const Asked asked{request.run, request.item, is_bound};
+    const Asked asked{request.item, request.labels.data(), request.nodes.data(), is_bound};
     if (asked_ != asked) {
       asked_ = asked;
       answer_ = cluster_.pipeline().reject(request).reason;
@@ -189,7 +189,7 @@ class BatchPlacing {
     return answer_;
   }
 
-  Reason why_not_on_its_own(const Request& request) const {
+  Reason why_not_on_its_own(const Ask& request) const {
     Reason furthest = Reason::NoConnectedNodes;
     const auto node = cluster_.find(request.own_runtime->node);
     if (!node) return furthest;
@@ -204,8 +204,9 @@ class BatchPlacing {
   }
 
   struct Asked {
-    const model::RunRequest* run = nullptr;
     const model::Item* item = nullptr;
+    const std::string* labels = nullptr;  // those of one run are in one place
+    const model::NodeId* nodes = nullptr;
     bool is_bound = false;
 
     friend bool operator==(const Asked&, const Asked&) = default;
@@ -217,7 +218,7 @@ class BatchPlacing {
   BatchOutcome outcome_;
   std::vector<std::vector<bool>> settled_;  // of each run, which of the others
   std::vector<std::uint32_t> indices_;      // of those that ask alike and are next
-  std::vector<const Request*> leavers_;     // in scheduling order, as all of these
+  std::vector<const Ask*> leavers_;         // in scheduling order, as all of these
   std::vector<LeftAlone> left_alone_;
   std::vector<Waiting> waiting_;
   std::map<Reason, std::int64_t> priority_of_first_;
@@ -230,7 +231,7 @@ class BatchPlacing {
 std::uint64_t instances_of(const std::vector<AskedRun>& runs) {
   std::uint64_t instances = 0;
   for (const AskedRun& run : runs) {
-    instances += run.alike.run->instances ? run.instances : run.others.size();
+    instances += std::max<std::size_t>(run.instances, run.others.size());
   }
   return instances;
 }

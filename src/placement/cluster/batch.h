@@ -8,14 +8,14 @@
 #include <vector>
 
 #include "model/decision.h"
+#include "placement/ask.h"
 #include "placement/cluster/cluster.h"
-#include "placement/request.h"
 
 namespace berth::placement {
 
 // What became of instances of one run request that were looked at together.
 struct BatchPart {
-  const Request& request;                  // what they ask for; its index is of no meaning
+  const Ask& request;                      // what they ask for; its index is of no meaning
   std::span<const std::uint32_t> indices;  // ascending
   std::span<const Spot> spots;             // one of each, unless they are refused
   std::optional<model::Reason> reason;     // why they are

@@ -80,7 +80,7 @@ void expect_same(const PlacedBatch& placed, const Snapshot& snapshot, const Plan
 
 // Some have data somewhere, some have failed to come up somewhere.
 void draw_past(Snapshot& snapshot, Random& random) {
-  for (const Request& request : expand(snapshot)) {
+  for (const Ask& request : expand(snapshot)) {
     const auto& node = snapshot.nodes[random.below(snapshot.nodes.size())].id;
     if (random.below(10) == 0) snapshot.homes[request.key] = {node, random.below(2) == 0};
     if (random.below(10) == 0) snapshot.avoided[request.key].insert(node);
@@ -139,14 +139,14 @@ TEST(Batch, ExpandsToTheSameInstances) {
     Snapshot snapshot = snapshot_of(manifest);
     draw_past(snapshot, random);
     std::vector<std::string> expected;
-    for (const Request& request : expand(snapshot)) {
+    for (const Ask& request : expand(snapshot)) {
       expected.push_back(model::to_string(request.key));
     }
     std::vector<std::string> names;
     const std::vector<AskedRun> runs = expand_runs(snapshot);
     for (const AskedRun& run : runs) {
       std::set<model::InstanceKey> keys;
-      for (const Request& other : run.others) keys.insert(other.key);
+      for (const Ask& other : run.others) keys.insert(other.key);
       for (std::uint32_t index = 0; index < run.instances; ++index) {
         keys.insert({run.alike.key.item, run.alike.key.subject, index});
       }

@@ -165,7 +165,7 @@ void Cluster::release(const Holding& holding) {
   changed(holding);
 }
 
-Holding Cluster::holding_for(const Request& request, Slot slot) const {
+Holding Cluster::holding_for(const Ask& request, Slot slot) const {
   const SnapshotNode& node = nodes_[slot.node];
   return {.node = slot.node,
           .runtime = slot.runtime,
@@ -174,7 +174,7 @@ Holding Cluster::holding_for(const Request& request, Slot slot) const {
 }
 
 // The first of the best types, then the smallest name, that no rule about kinds turns down.
-KindAnswer Cluster::answer_of(const Request& request, std::uint32_t image, KindNumber kind) const {
+KindAnswer Cluster::answer_of(const Ask& request, std::uint32_t image, KindNumber kind) const {
   const SnapshotNode& node = kinds_[kind].view;
   const auto& runtimes = node.info->runtimes;
   const auto types = model::runtime_types_of(*request.item, request.item->images[image]);
@@ -209,7 +209,7 @@ Amounts Cluster::asked_on(const Shape& shape, std::size_t node) const {
 }
 
 // Kinds that have turned up since it was last asked for.
-void Cluster::learn_kinds(Shape& shape, const Request& request) {
+void Cluster::learn_kinds(Shape& shape, const Ask& request) {
   for (std::uint32_t image = 0; image < shape.images.size(); ++image) {
     auto& runtimes = shape.images[image].runtimes;
     while (runtimes.size() < kinds_.size()) {
@@ -219,16 +219,16 @@ void Cluster::learn_kinds(Shape& shape, const Request& request) {
 }
 
 // An item that skips limits takes no unit of what is shared, but it must be listed.
-bool Cluster::lists_all(const Request& request, std::size_t node) const {
+bool Cluster::lists_all(const Ask& request, std::size_t node) const {
   return !request.item->skip_resource_limits ||
          std::ranges::all_of(request.item->shared_resources, [&](const std::string& resource) {
            return ledger_.lists_shared(node, resource);
          });
 }
 
-void Cluster::learn_row(Shape& shape, const Request& request, std::size_t row) {
+void Cluster::learn_row(Shape& shape, const Ask& request, std::size_t row) {
   const std::size_t node = node_at_[row];
-  const auto& named = request.run->nodes;
+  const auto& named = request.nodes;
   const bool may_fit =
       (named.empty() || std::ranges::find(named, nodes_[node].id) != named.end()) &&
       lists_all(request, node);
@@ -237,19 +237,19 @@ void Cluster::learn_row(Shape& shape, const Request& request, std::size_t row) {
   }
 }
 
-void Cluster::learn_rows(Shape& shape, const Request& request) {
+void Cluster::learn_rows(Shape& shape, const Ask& request) {
   shape.rows_of = order_;
   shape.stale_rows.clear();
   for (ShapeImage& image : shape.images) image.rows.assign((nodes_.size() + 63) / 64, 0);
-  if (request.run->nodes.empty()) {
+  if (request.nodes.empty()) {
     for (std::size_t row = 0; row < node_at_.size(); ++row) learn_row(shape, request, row);
   }
-  for (const model::NodeId& named : request.run->nodes) {
+  for (const model::NodeId& named : request.nodes) {
     if (const auto node = find(named)) learn_row(shape, request, row_of_[*node]);
   }
 }
 
-Shape& Cluster::shape_of(const Request& request) {
+Shape& Cluster::shape_of(const Ask& request) {
   if (!in_order_) order_rows();
   Shape& shape = shapes_.of(request);
   learn_kinds(shape, request);
@@ -278,7 +278,7 @@ const RowSet& Cluster::rows_with_shared(const Shape& shape, std::uint32_t image)
 }
 
 // Where more than cpu and ram matters the rules have the last word.
-std::optional<Slot> Cluster::accept(const Request& request, const Shape& shape, std::uint32_t image,
+std::optional<Slot> Cluster::accept(const Ask& request, const Shape& shape, std::uint32_t image,
                                     std::size_t row) const {
   const std::size_t node = node_at_[row];
   if (request.avoided != nullptr && request.avoided->contains(nodes_[node].id)) return std::nullopt;
@@ -290,7 +290,7 @@ std::optional<Slot> Cluster::accept(const Request& request, const Shape& shape, 
   return Slot{node, runtime_on(shape, image, node)};
 }
 
-std::optional<Slot> Cluster::choose_image(const Request& request, const Shape& shape,
+std::optional<Slot> Cluster::choose_image(const Ask& request, const Shape& shape,
                                           std::uint32_t image, const std::vector<Slot>& but) {
   const RowSet& rows = rows_with_shared(shape, image);
   for (const Stretch& stretch : stretches_) {
@@ -306,7 +306,7 @@ std::optional<Slot> Cluster::choose_image(const Request& request, const Shape& s
   return std::nullopt;
 }
 
-std::vector<Slot> Cluster::best_of(const Request& request, std::uint32_t image, std::size_t count) {
+std::vector<Slot> Cluster::best_of(const Ask& request, std::uint32_t image, std::size_t count) {
   const Shape& shape = shape_of(request);
   std::vector<Slot> best;
   while (best.size() < count) {
@@ -317,14 +317,14 @@ std::vector<Slot> Cluster::best_of(const Request& request, std::uint32_t image, 
   return best;
 }
 
-bool Cluster::fits_kind(const Request& request, std::size_t node) const {
+bool Cluster::fits_kind(const Ask& request, std::size_t node) const {
   for (std::uint32_t image = 0; image < request.item->images.size(); ++image) {
     if (answer_of(request, image, kind_of_[node]) != kNoRuntime) return true;
   }
   return false;
 }
 
-std::optional<Choice> Cluster::choose_on(const Request& request, std::size_t node) const {
+std::optional<Choice> Cluster::choose_on(const Ask& request, std::size_t node) const {
   for (std::uint32_t image = 0; image < request.item->images.size(); ++image) {
     const auto slot = pipeline().choose_on(request, image, node);
     if (slot) return Choice{*slot, image, pipeline().asked(request, *request.item, node)};
@@ -332,7 +332,7 @@ std::optional<Choice> Cluster::choose_on(const Request& request, std::size_t nod
   return std::nullopt;
 }
 
-std::optional<Choice> Cluster::choose(const Request& request) {
+std::optional<Choice> Cluster::choose(const Ask& request) {
   if (request.own_runtime) {
     const auto node = find(request.own_runtime->node);
     return node ? choose_on(request, *node) : std::nullopt;
@@ -349,7 +349,7 @@ std::optional<Choice> Cluster::choose(const Request& request) {
 }
 
 // Whoever is short of ram got further than those who are short of cpu.
-std::optional<Reason> Cluster::shortage_of(const Request& request, const Shape& shape,
+std::optional<Reason> Cluster::shortage_of(const Ask& request, const Shape& shape,
                                            std::uint32_t image) {
   const bool has_history = request.own_runtime || request.avoided != nullptr;
   if (has_history || !shape.asked || shape.asks_for_disk) return std::nullopt;
@@ -368,7 +368,7 @@ std::optional<Reason> Cluster::shortage_of(const Request& request, const Shape& 
   return any_with_cpu ? Reason::InsufficientRam : Reason::InsufficientCpu;
 }
 
-Reason Cluster::why_not(const Request& request) {
+Reason Cluster::why_not(const Ask& request) {
   const Shape& shape = shape_of(request);
   std::optional<Reason> furthest;
   for (std::uint32_t image = 0; image < shape.images.size(); ++image) {

@@ -6,12 +6,12 @@
 #include <string>
 #include <vector>
 
+#include "placement/ask.h"
 #include "placement/cluster/node_kinds.h"
 #include "placement/cluster/node_rows.h"
 #include "placement/cluster/shapes.h"
 #include "placement/ledger.h"
 #include "placement/pipeline.h"
-#include "placement/request.h"
 
 namespace berth::placement {
 
@@ -57,27 +57,27 @@ class Cluster {
   void reserve(const Holding& holding);
   void release(const Holding& holding);
   // What an instance holds when it is placed there.
-  Holding holding_for(const Request& request, Slot slot) const;
+  Holding holding_for(const Ask& request, Slot slot) const;
 
   // The best place, as Pipeline::choose finds it.
-  std::optional<Choice> choose(const Request& request);
+  std::optional<Choice> choose(const Ask& request);
   // The best places of the image, the best first, one of each node, so many at most. REQUIRES: it
   // is neither bound to a runtime nor at home anywhere.
-  std::vector<Slot> best_of(const Request& request, std::uint32_t image, std::size_t count);
+  std::vector<Slot> best_of(const Ask& request, std::uint32_t image, std::size_t count);
   // Whether the node could take it.
-  std::optional<Choice> choose_on(const Request& request, std::size_t node) const;
+  std::optional<Choice> choose_on(const Ask& request, std::size_t node) const;
 
   // Nodes of one kind differ in nothing but their names and their room.
   KindNumber kind_of(std::size_t node) const { return kind_of_[node]; }
   // Whether a node of this kind could take it, given the right name and enough room.
-  bool fits_kind(const Request& request, std::size_t node) const;
+  bool fits_kind(const Ask& request, std::size_t node) const;
 
   // Places that many instances which ask alike, one after the other, and gives their places: as
   // many as there is room for. REQUIRES: none is bound to a runtime, at home or failed anywhere.
-  std::vector<Spot> place_alike(const Request& request, std::size_t count);
+  std::vector<Spot> place_alike(const Ask& request, std::size_t count);
 
   // Why choose() has found nothing: the reason of Pipeline::reject, without the nodes' own.
-  Reason why_not(const Request& request);
+  Reason why_not(const Ask& request);
 
   // Grows with every change after which another answer is possible.
   std::uint64_t version() const { return version_; }
@@ -99,25 +99,24 @@ class Cluster {
   void refresh_shared(std::size_t node, const std::string& resource);
   void changed(const Holding& holding);
 
-  Shape& shape_of(const Request& request);
-  void learn_kinds(Shape& shape, const Request& request);
-  void learn_rows(Shape& shape, const Request& request);
-  void learn_row(Shape& shape, const Request& request, std::size_t row);
-  bool lists_all(const Request& request, std::size_t node) const;
-  KindAnswer answer_of(const Request& request, std::uint32_t image, KindNumber kind) const;
+  Shape& shape_of(const Ask& request);
+  void learn_kinds(Shape& shape, const Ask& request);
+  void learn_rows(Shape& shape, const Ask& request);
+  void learn_row(Shape& shape, const Ask& request, std::size_t row);
+  bool lists_all(const Ask& request, std::size_t node) const;
+  KindAnswer answer_of(const Ask& request, std::uint32_t image, KindNumber kind) const;
   Amounts asked_on(const Shape& shape, std::size_t node) const;
   std::size_t runtime_on(const Shape& shape, std::uint32_t image, std::size_t node) const {
     return shape.images[image].runtimes[kind_of_[node]];
   }
   bool is_plain(const Shape& shape, std::size_t node) const;
   // Of an image for which only cpu and ram are short; nullopt: it is not as simple as that.
-  std::optional<Reason> shortage_of(const Request& request, const Shape& shape,
-                                    std::uint32_t image);
+  std::optional<Reason> shortage_of(const Ask& request, const Shape& shape, std::uint32_t image);
   // The rows of the image whose shared resources have a unit left.
   const RowSet& rows_with_shared(const Shape& shape, std::uint32_t image);
-  std::optional<Slot> accept(const Request& request, const Shape& shape, std::uint32_t image,
+  std::optional<Slot> accept(const Ask& request, const Shape& shape, std::uint32_t image,
                              std::size_t row) const;
-  std::optional<Slot> choose_image(const Request& request, const Shape& shape, std::uint32_t image,
+  std::optional<Slot> choose_image(const Ask& request, const Shape& shape, std::uint32_t image,
                                    const std::vector<Slot>& but);
 
   std::vector<SnapshotNode> nodes_;

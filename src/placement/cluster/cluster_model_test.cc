@@ -40,6 +40,10 @@ std::string to_text(const std::optional<Choice>& choice, const std::vector<Snaps
                      choice->asked.ram.count());
 }
 
+bool are_of_one_run(const Ask& a, const Ask& b) {
+  return a.key.item == b.key.item && a.key.subject == b.key.subject;
+}
+
 class World {
  public:
   explicit World(std::uint64_t seed)
@@ -61,7 +65,7 @@ class World {
     std::size_t decided = 0;
     for (std::size_t first = 0; first < requests_.size();) {
       std::size_t last = first + 1;
-      while (last < requests_.size() && requests_[last].run == requests_[first].run) ++last;
+      while (last < requests_.size() && are_of_one_run(requests_[last], requests_[first])) ++last;
       const bool in_one_go = random_.below(2) == 0;
       if (!(in_one_go ? place_run(first, last) : place_one_by_one(first, last))) return 0;
       decided += last - first;
@@ -87,17 +91,17 @@ class World {
     return !testing::Test::HasFailure();
   }
 
-  bool is_refused_alike(const Request& request) {
+  bool is_refused_alike(const Ask& request) {
     EXPECT_EQ(cluster_.why_not(request), reference_.pipeline().reject(request).reason);
     return !testing::Test::HasFailure();
   }
 
-  void take(const Request& request, const Choice& choice) {
+  void take(const Ask& request, const Choice& choice) {
     held_.push_back(cluster_.holding_for(request, choice.slot));
   }
 
   bool place_run(std::size_t first, std::size_t last) {
-    Request alike = requests_[first];
+    Ask alike = requests_[first];
     if (alike.own_runtime) return place_one_by_one(first, last);
     const std::vector<Spot> spots = cluster_.place_alike(alike, last - first);
     for (std::size_t i = first; i < last; ++i) {
@@ -118,7 +122,7 @@ class World {
 
   bool place_one_by_one(std::size_t first, std::size_t last) {
     for (std::size_t i = first; i < last; ++i) {
-      Request request = requests_[i];
+      Ask request = requests_[i];
       draw_history(request);
       const auto slow = reference_.pipeline().choose(request);
       if (!is_same(cluster_.choose(request), slow)) return false;
@@ -134,7 +138,7 @@ class World {
   }
 
   // Some have data somewhere, some have failed to come up somewhere.
-  void draw_history(Request& request) {
+  void draw_history(Ask& request) {
     if (random_.below(6) == 0) {
       home_ = {nodes_[random_.below(nodes_.size())].id, true};
       request.home = &home_;
@@ -214,7 +218,7 @@ class World {
   Random random_;
   const model::Manifest manifest_;
   const Snapshot snapshot_;
-  const std::vector<Request> requests_;
+  const std::vector<Ask> requests_;
   std::vector<SnapshotNode> nodes_;
   std::vector<model::NodeInfo> infos_;
   Cluster cluster_;

@@ -33,11 +33,11 @@ void learn_amounts(Shape& shape) {
       !asks_nothing && (asks(&model::ResourceSpec::storage) || asks(&model::ResourceSpec::state));
 }
 
-Shape shape_of(const Request& request) {
+Shape shape_of(const Ask& request) {
   Shape shape;
   shape.item = request.item;
-  shape.labels = request.run->labels;
-  shape.nodes = request.run->nodes;
+  shape.labels.assign(request.labels.begin(), request.labels.end());
+  shape.nodes.assign(request.nodes.begin(), request.nodes.end());
   shape.images.resize(request.item->images.size());
   shape.takes_shared =
       !request.item->skip_resource_limits && !request.item->shared_resources.empty();
@@ -45,8 +45,8 @@ Shape shape_of(const Request& request) {
   return shape;
 }
 
-std::size_t hash_of(const model::Item& item, const std::vector<std::string>& labels,
-                    const std::vector<model::NodeId>& nodes) {
+std::size_t hash_of(const model::Item& item, std::span<const std::string> labels,
+                    std::span<const model::NodeId> nodes) {
   std::size_t hash = std::hash<const model::Item*>{}(&item);
   const auto add = [&](const std::string& text) {
     hash = (hash ^ std::hash<std::string>{}(text)) * 0x9e3779b97f4a7c15u;
@@ -58,14 +58,14 @@ std::size_t hash_of(const model::Item& item, const std::vector<std::string>& lab
 
 }  // namespace
 
-bool is_shape_of(const Shape& shape, const Request& request) {
-  return shape.item == request.item && shape.labels == request.run->labels &&
-         shape.nodes == request.run->nodes;
+bool is_shape_of(const Shape& shape, const Ask& request) {
+  return shape.item == request.item && std::ranges::equal(shape.labels, request.labels) &&
+         std::ranges::equal(shape.nodes, request.nodes);
 }
 
-Shape& Shapes::of(const Request& request) {
+Shape& Shapes::of(const Ask& request) {
   if (!shapes_.empty() && is_shape_of(shapes_.front(), request)) return shapes_.front();
-  const std::size_t hash = hash_of(*request.item, request.run->labels, request.run->nodes);
+  const std::size_t hash = hash_of(*request.item, request.labels, request.nodes);
   const auto [first, last] = by_hash_.equal_range(hash);
   for (auto it = first; it != last; ++it) {
     if (!is_shape_of(*it->second, request)) continue;

@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "placement/amounts.h"
+#include "placement/ask.h"
 #include "placement/cluster/node_kinds.h"
 #include "placement/cluster/node_rows.h"
-#include "placement/request.h"
 
 namespace berth::placement {
 
@@ -39,13 +39,13 @@ struct Shape {
   bool takes_shared = false;
 };
 
-bool is_shape_of(const Shape& shape, const Request& request);
+bool is_shape_of(const Shape& shape, const Ask& request);
 
 // The shapes that were asked for lately, the latest first. Items are known by where they are: when
 // documents change all shapes have to be forgotten.
 class Shapes {
  public:
-  Shape& of(const Request& request);
+  Shape& of(const Ask& request);
   void forget();
 
   auto begin() { return shapes_.begin(); }

@@ -36,10 +36,8 @@ class Displacement {
   }
 
  private:
-  const Request& newcomer() const { return board_.requests()[newcomer_]; }
-  std::int64_t priority(std::size_t position) const {
-    return board_.requests()[position].run->priority;
-  }
+  const Ask& newcomer() const { return board_.requests()[newcomer_]; }
+  std::int64_t priority(std::size_t position) const { return board_.requests()[position].priority; }
 
   bool is_displaceable(std::size_t position) const {
     return board_.seat(position).choice.has_value() &&
@@ -49,9 +47,8 @@ class Displacement {
   // In scheduling order, lower priorities come after all of the newcomer's own.
   RequestList find_displaceable() const {
     const auto& requests = board_.requests();
-    const auto lower = std::ranges::partition_point(requests, [this](const Request& request) {
-      return request.run->priority >= newcomer().run->priority;
-    });
+    const auto lower = std::ranges::partition_point(
+        requests, [this](const Ask& request) { return request.priority >= newcomer().priority; });
     RequestList displaceable;
     for (auto i = static_cast<std::size_t>(lower - requests.begin()); i < requests.size(); ++i) {
       if (is_displaceable(i)) displaceable.push_back(i);

@@ -6,7 +6,7 @@
 namespace berth::placement {
 namespace {
 
-Rejection reject_at_its_place(const Board& board, const Request& request,
+Rejection reject_at_its_place(const Board& board, const Ask& request,
                               std::optional<std::size_t> node, std::optional<std::size_t> runtime) {
   if (!node) return {.reason = Reason::NoConnectedNodes, .image = 0, .verdicts = {}};
   return board.pipeline().reject_kept(request, *node, runtime);
@@ -17,7 +17,7 @@ std::string kept_on(const model::Place& place, const char* why) {
 }
 
 bool keep(Board& board, std::size_t position, const char* why) {
-  const Request& request = board.requests()[position];
+  const Ask& request = board.requests()[position];
   const model::Place& place = request.present->place;
   const auto node = board.find_node(place.node);
   const auto runtime = node ? board.find_runtime(*node, place.runtime) : std::nullopt;
@@ -32,24 +32,24 @@ bool keep(Board& board, std::size_t position, const char* why) {
   return true;
 }
 
-Drain drain_of(const Board& board, const Request& request) {
+Drain drain_of(const Board& board, const Ask& request) {
   const auto node = board.find_node(request.present->place.node);
   return drain_of(request, node ? &board.nodes()[*node] : nullptr);
 }
 
-const char* why_it_stays(const Request& request) {
+const char* why_it_stays(const Ask& request) {
   if (request.present->returning) return "it did not come up elsewhere";
   return has_finished(request) ? "it has done its work there" : "it runs there well";
 }
 
-const char* why_it_should_go(const Board& board, const Request& request) {
+const char* why_it_should_go(const Board& board, const Ask& request) {
   const auto node = board.find_node(request.present->place.node);
   return board.nodes()[*node].drain != Drain::No
              ? "the node is being drained, but nothing else has room for it"
              : "its runtime has not been ready for long, but nothing else has room for it";
 }
 
-bool would_be_left_alone(const Board& board, const Request& request) {
+bool would_be_left_alone(const Board& board, const Ask& request) {
   return is_left_alone(request) && drain_of(board, request) == Drain::No;
 }
 
@@ -67,12 +67,12 @@ class NextKeepRound {
     if (kept_.empty()) return false;
     for (const std::size_t position : lost_) board_.unseat(position);
     for (const auto& [position, choice] : kept_) {
-      const Request& request = board_.requests()[position];
+      const Ask& request = board_.requests()[position];
       board_.unseat(position);
       board_.keep(position, choice, kept_on(request.present->place, why_it_stays(request)));
     }
     for (const std::size_t position : lost_) {
-      const Request& request = board_.requests()[position];
+      const Ask& request = board_.requests()[position];
       if (would_be_left_alone(board_, request)) keep(board_, position, why_it_stays(request));
     }
     return true;
@@ -88,7 +88,7 @@ class NextKeepRound {
 
   void judge(std::size_t position) {
     const Seat& seat = board_.seat(position);
-    const Request& request = board_.requests()[position];
+    const Ask& request = board_.requests()[position];
     const auto slot = slot_of(position);
     const auto choice = slot ? board_.pipeline_on(room_).keep(request, *slot) : std::nullopt;
     if (choice) {
@@ -109,14 +109,14 @@ class NextKeepRound {
 };
 
 bool is_anything_untold(const Board& board) {
-  return std::ranges::any_of(board.requests(), [](const Request& request) {
+  return std::ranges::any_of(board.requests(), [](const Ask& request) {
     return request.present != nullptr && request.present->untold;
   });
 }
 
 // What it holds is its own, past the rules. What its new version asks for is not: of that, whoever
 // was placed before it and only waits to begin comes first, and nobody could take it back.
-bool is_pinned_update(const Request& request) {
+bool is_pinned_update(const Ask& request) {
   return is_left_alone(request) && request.present->version != request.item->version;
 }
 
@@ -150,7 +150,7 @@ RequestList keep_round(Board& board) {
   for (const bool untold : {false, true}) {
     for (std::size_t i = 0; i < requests.size(); ++i) {
       if (!board.is_wanted()) return {};
-      const Request& request = requests[i];
+      const Ask& request = requests[i];
       if (request.present == nullptr || request.present->untold != untold) continue;
       if (drain_of(board, request) != Drain::No) continue;
       if (anybody_waits && is_pinned_update(request)) {
@@ -172,7 +172,7 @@ bool keep_again(Board& board) {
 void stay_round(Board& board) {
   for (std::size_t i = 0; i < board.requests().size(); ++i) {
     if (!board.is_wanted()) return;
-    const Request& request = board.requests()[i];
+    const Ask& request = board.requests()[i];
     if (board.seat(i).choice || request.present == nullptr) continue;
     if (drain_of(board, request) != Drain::Gently) continue;
     keep(board, i, why_it_should_go(board, request));

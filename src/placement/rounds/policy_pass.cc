@@ -5,7 +5,7 @@
 namespace berth::placement {
 namespace {
 
-bool fits_there(const Board& board, const Request& request, std::uint32_t image, Slot slot) {
+bool fits_there(const Board& board, const Ask& request, std::uint32_t image, Slot slot) {
   const auto refusals =
       board.pipeline().all_refusals(request, image, slot.node, slot.runtime, Purpose::Keep);
   return std::ranges::none_of(refusals, [](const auto& refusal) {
@@ -15,7 +15,7 @@ bool fits_there(const Board& board, const Request& request, std::uint32_t image,
 }
 
 // The first image whose type and platform fit there, else the first.
-std::uint32_t image_for(const Board& board, const Request& request, Slot slot) {
+std::uint32_t image_for(const Board& board, const Ask& request, Slot slot) {
   for (std::uint32_t image = 0; image < request.item->images.size(); ++image) {
     if (fits_there(board, request, image, slot)) return image;
   }
@@ -35,7 +35,7 @@ Rejection rejected(const Board& board, std::optional<std::size_t> node, Reason r
 }
 
 void stay(Board& board, std::size_t position) {
-  const Request& request = board.requests()[position];
+  const Ask& request = board.requests()[position];
   const model::Place& place = request.present->place;
   const auto node = board.find_node(place.node);
   const auto runtime = node ? board.find_runtime(*node, place.runtime) : std::nullopt;
@@ -57,7 +57,7 @@ RequestList policy_pass(Board& board) {
   RequestList rest;
   for (std::size_t i = 0; i < board.requests().size(); ++i) {
     if (!board.is_wanted()) return {};
-    const Request& request = board.requests()[i];
+    const Ask& request = board.requests()[i];
     if (is_left_alone(request)) {
       stay(board, i);
     } else {

@@ -43,8 +43,8 @@ class Relieving {
   using Assignments = std::vector<Assignment>;
 
   const SnapshotNode& view() const { return board_.nodes()[node_]; }
-  const Request& request(std::size_t position) const { return board_.requests()[position]; }
-  std::int64_t priority(std::size_t position) const { return request(position).run->priority; }
+  const Ask& request(std::size_t position) const { return board_.requests()[position]; }
+  std::int64_t priority(std::size_t position) const { return request(position).priority; }
 
   Relief describe() const {
     return {.node = view().id,
@@ -83,7 +83,7 @@ class Relieving {
   }
 
   bool may_move(std::size_t position) const {
-    const Request& asked = request(position);
+    const Ask& asked = request(position);
     const auto& choice = board_.seat(position).choice;
     return choice && choice->slot.node == node_ && asked.present != nullptr &&
            asked.present->place.node == view().id && !model::is_pinned(*asked.item);

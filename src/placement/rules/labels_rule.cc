@@ -4,7 +4,7 @@ namespace berth::placement {
 namespace {
 
 std::optional<Shortfall> labels_turns_down(const Candidate& candidate) {
-  for (const std::string& label : candidate.request.run->labels) {
+  for (const std::string& label : candidate.request.labels) {
     if (candidate.node.settings.labels.contains(label)) continue;
     return Shortfall{.asked = {}, .has = {}, .what = &label};
   }

@@ -14,7 +14,7 @@ bool is_own(const Candidate& candidate) {
 }
 
 std::optional<Shortfall> node_id_turns_down(const Candidate& candidate) {
-  const auto& named = candidate.request.run->nodes;
+  const auto& named = candidate.request.nodes;
   const bool allowed = named.empty() || std::ranges::find(named, candidate.node.id) != named.end();
   if (allowed && is_own(candidate)) return std::nullopt;
   return Shortfall{};

@@ -1,4 +1,4 @@
-#include "placement/request.h"
+#include "placement/ask.h"
 
 #include <algorithm>
 #include <map>
@@ -95,10 +95,9 @@ class Expansion {
   std::optional<AskedRun> asked_by(const model::RunRequest& run) const {
     if (snapshot_.absent.contains(run.subject)) return std::nullopt;
     const ImageChoice choice(snapshot_, run);
-    AskedRun asked{
-        .alike = {.key = {run.item, run.subject, 0}, .item = &choice.whole(), .run = &run},
-        .instances = run.instances.value_or(0),
-        .others = {}};
+    AskedRun asked{.alike = ask_of(run, choice.whole(), 0),
+                   .instances = run.instances.value_or(0),
+                   .others = {}};
     if (!run.instances) add_bound(run, choice, asked.others);
     for (const std::uint32_t index : indices_with_a_past(run)) {
       if (index >= asked.instances) break;
@@ -108,14 +107,14 @@ class Expansion {
     return asked;
   }
 
-  std::vector<Request> in_scheduling_order() && {
+  std::vector<Ask> in_scheduling_order() && {
     std::ranges::sort(requests_, scheduled_before);
     return std::move(requests_);
   }
 
  private:
   void add_bound(const model::RunRequest& run, const ImageChoice& choice,
-                 std::vector<Request>& requests) const {
+                 std::vector<Ask>& requests) const {
     const auto places = matching_runtimes(snapshot_, choice.whole());
     for (const auto& [place, index] : indices_of(snapshot_, run, places)) {
       requests.push_back(request_for(run, choice.of(index), index, place));
@@ -142,17 +141,11 @@ class Expansion {
     return indices;
   }
 
-  Request request_for(const model::RunRequest& run, const model::Item& item, std::uint32_t index,
-                      std::optional<model::Place> own_runtime) const {
-    Request request{.key = {run.item, run.subject, index},
-                    .item = &item,
-                    .run = &run,
-                    .own_runtime = std::move(own_runtime),
-                    .present = nullptr,
-                    .present_item = nullptr,
-                    .home = nullptr,
-                    .avoided = nullptr,
-                    .outdated = snapshot_.outdated.contains({run.item, run.subject, index})};
+  Ask request_for(const model::RunRequest& run, const model::Item& item, std::uint32_t index,
+                  std::optional<model::Place> own_runtime) const {
+    Ask request = ask_of(run, item, index);
+    request.own_runtime = std::move(own_runtime);
+    request.outdated = snapshot_.outdated.contains(request.key);
     const auto avoided = snapshot_.avoided.find(request.key);
     if (avoided != snapshot_.avoided.end()) request.avoided = &avoided->second;
     const auto present = snapshot_.present.find(request.key);
@@ -169,10 +162,18 @@ class Expansion {
   }
 
   const Snapshot& snapshot_;
-  std::vector<Request> requests_;
+  std::vector<Ask> requests_;
 };
 
 }  // namespace
+
+Ask ask_of(const model::RunRequest& run, const model::Item& item, std::uint32_t index) {
+  return {.key = {run.item, run.subject, index},
+          .item = &item,
+          .priority = run.priority,
+          .labels = run.labels,
+          .nodes = run.nodes};
+}
 
 const model::Item* item_for(const Snapshot& snapshot, const model::RunRequest& run) {
   const auto found = snapshot.items.lower_bound({run.item, run.version});
@@ -181,15 +182,16 @@ const model::Item* item_for(const Snapshot& snapshot, const model::RunRequest& r
   return found->second;
 }
 
-bool is_left_alone(const Request& request) {
+bool is_left_alone(const Ask& request) {
   return request.present != nullptr && !request.present->untold && model::is_pinned(*request.item);
 }
 
-bool ask_alike(const Request& a, const Request& b) {
-  const auto is_plain = [](const Request& request) {
+bool ask_alike(const Ask& a, const Ask& b) {
+  const auto is_plain = [](const Ask& request) {
     return !request.own_runtime && request.home == nullptr && request.avoided == nullptr;
   };
-  return a.run == b.run && a.item == b.item && is_plain(a) && is_plain(b);
+  return a.item == b.item && a.priority == b.priority && std::ranges::equal(a.labels, b.labels) &&
+         std::ranges::equal(a.nodes, b.nodes) && is_plain(a) && is_plain(b);
 }
 
 bool has_storage(const model::Item& item) {
@@ -198,12 +200,12 @@ bool has_storage(const model::Item& item) {
           item.request.storage.value_or(Bytes{}) > Bytes{});
 }
 
-bool scheduled_before(const Request& a, const Request& b) {
-  if (a.run->priority != b.run->priority) return a.run->priority > b.run->priority;
+bool scheduled_before(const Ask& a, const Ask& b) {
+  if (a.priority != b.priority) return a.priority > b.priority;
   return a.key < b.key;
 }
 
-std::vector<Request> expand(const Snapshot& snapshot) {
+std::vector<Ask> expand(const Snapshot& snapshot) {
   Expansion expansion(snapshot);
   for (const model::Deployment* deployment : snapshot.deployments) {
     for (const model::RunRequest& run : deployment->run) expansion.add(run);

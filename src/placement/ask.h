@@ -1,6 +1,10 @@
 #pragma once
 
+#include <cstdint>
 #include <optional>
+#include <set>
+#include <span>
+#include <string>
 #include <vector>
 
 #include "model/deployment.h"
@@ -9,11 +13,14 @@
 
 namespace berth::placement {
 
-// One instance that is asked for.
-struct Request {
+// One instance that is asked for, by whomever: desired state, or whatever else wants it to run.
+// What it points to outlives it.
+struct Ask {
   model::InstanceKey key;
   const model::Item* item = nullptr;
-  const model::RunRequest* run = nullptr;
+  std::int64_t priority = 0;
+  std::span<const std::string> labels;      // that its node must have
+  std::span<const model::NodeId> nodes;     // the only ones that it may go to; empty: any
   std::optional<model::Place> own_runtime;  // of a component asked for on `all` runtimes
   const Present* present = nullptr;
   const model::Item* present_item = nullptr;         // the version that runs, if it is still known
@@ -22,16 +29,19 @@ struct Request {
   bool outdated = false;                             // what runs has to be started anew
 };
 
+// One of a run request, in the version that this item is.
+Ask ask_of(const model::RunRequest& run, const model::Item& item, std::uint32_t index);
+
 // Every instance that the deployments ask for, in scheduling order: priority descending, then item,
 // subject, index.
-std::vector<Request> expand(const Snapshot& snapshot);
+std::vector<Ask> expand(const Snapshot& snapshot);
 
 // The instances that one run request asks for. Most ask alike, and differ in their index only:
 // they are counted, so that a million of them takes no room.
 struct AskedRun {
-  Request alike;                // of index 0
+  Ask alike;                    // of index 0
   std::uint32_t instances = 0;  // all indices below it, but those of the others, ask alike
-  std::vector<Request> others;  // that have a past, a version or a runtime of their own; by index
+  std::vector<Ask> others;      // that have a past, a version or a runtime of their own; by index
 };
 
 // The same instances as expand() gives, in the same order.
@@ -44,12 +54,12 @@ const model::Item* item_for(const Snapshot& snapshot, const model::RunRequest& r
 bool has_storage(const model::Item& item);
 
 // Whether it is pinned to where it runs: what cannot stay there by the rules is not touched.
-bool is_left_alone(const Request& request);
+bool is_left_alone(const Ask& request);
 
 // Whether whatever holds for a new place of one holds for the other.
-bool ask_alike(const Request& a, const Request& b);
+bool ask_alike(const Ask& a, const Ask& b);
 
 // Whether `a` is scheduled before `b`.
-bool scheduled_before(const Request& a, const Request& b);
+bool scheduled_before(const Ask& a, const Ask& b);
 
 }  // namespace berth::placement
