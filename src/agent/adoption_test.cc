@@ -510,6 +510,19 @@ TEST(LostStore, AnOlderOneIsKnownByWhatRuns) {
   EXPECT_TRUE(driver.actions<Stop>().empty());
 }
 
+// What is to run and the command that says so are written at once.
+TEST(LostStore, OneThatWantsByALaterCommandThanItKnowsIsTorn) {
+  Restored torn = wanting({a_spec("web")});
+  torn.acted = {};
+  Driver driver(a_config(), torn);
+  driver.tell(Connected{1}, a_node(), a_list("crun"));
+  EXPECT_TRUE(driver.actions<Start>().empty());
+  EXPECT_TRUE(driver.report().in_doubt);
+  EXPECT_TRUE(driver.durable().in_doubt);
+  driver.tell(a_full_command(9, {a_spec("web")}));
+  EXPECT_EQ(driver.started_items(), Items{"web"});
+}
+
 TEST(LostStore, AnOlderOneBelievesWhatRunsNewer) {
   Restored restored = wanting({a_spec("web")});
   restored.in_doubt = true;

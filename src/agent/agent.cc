@@ -205,7 +205,7 @@ void Agent::apply_network(const Context& context) {
   must_apply_network_ = false;
   if (!wanted_.network()) return;
   context.effects.actions.push_back(ApplyNetwork{*wanted_.network()});
-  if (doubt_.is_there()) touch_all_waiting();
+  touch_all_waiting();
 }
 
 // What runs keeps the networks that it has: those of an older store may not be among them. Only
@@ -494,9 +494,10 @@ bool Agent::is_admitted(const Context& context, const model::WantedRecord& wante
     instance.refuse(context, std::nullopt);
     return false;
   }
-  if (doubt_.is_there() && !has_network(wanted.spec)) {
-    instance.refuse(context,
-                    model::Problem{"NetworkUnknown", "what its node was told of networks is lost"});
+  if (!has_network(wanted.spec)) {
+    const char* why = doubt_.is_there() ? "what its node was told of networks is lost"
+                                        : "its node was not told of its network";
+    instance.refuse(context, model::Problem{"NetworkUnknown", why});
     return false;
   }
   const auto before = wanted_.is_restored(wanted.generation) ? Runtimes::Before::MayHaveRun
@@ -508,7 +509,8 @@ bool Agent::is_admitted(const Context& context, const model::WantedRecord& wante
 
 // Its address without its network would be of no use to anybody.
 bool Agent::has_network(const model::InstanceSpec& spec) const {
-  return !spec.network || (!must_apply_network_ && wanted_.knows_network_of(spec));
+  if (!spec.network || spec.prepare_only) return true;
+  return !must_apply_network_ && wanted_.knows_network_of(spec);
 }
 
 // Room is not needed for that.

@@ -3,6 +3,7 @@
 #include <optional>
 
 #include "agent/context.h"
+#include "agent/wanted.h"
 #include "base/time.h"
 
 namespace berth::agent {
@@ -14,7 +15,8 @@ namespace berth::agent {
 // itself: another life of the agent before that is in the same doubt.
 class Doubt {
  public:
-  explicit Doubt(const Restored& restored) : is_there_(restored.in_doubt) {}
+  explicit Doubt(const Restored& restored)
+      : is_there_(restored.in_doubt || contradicts_itself(restored)) {}
 
   bool is_there() const { return is_there_; }
   // What does not run waits for the control plane to speak.

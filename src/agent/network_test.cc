@@ -63,6 +63,16 @@ TEST(Network, OfACommandThatIsIgnoredIsIgnored) {
   EXPECT_EQ(driver.durable().network, a_network("acme"));
 }
 
+// Whatever the control plane thinks that the node has been told.
+TEST(Network, IsWaitedForByWhatIsInIt) {
+  Driver driver = a_driver();
+  driver.tell(with_network(a_full_command(1, {a_spec("web").networked("acme")}), "beta"));
+  EXPECT_TRUE(driver.actions<Start>().empty());
+  EXPECT_EQ(driver.status("web").problem.reason, "NetworkUnknown");
+  driver.tell(with_network(a_partial_command(2, {}), "acme"));
+  EXPECT_EQ(driver.started_items(), std::vector<std::string>{"web"});
+}
+
 // An agent whose store is an older one: it knows "known", which is in acme's network.
 Driver a_driver_with_an_older_store() {
   Restored restored;
@@ -106,6 +116,34 @@ TEST(NetworkInDoubt, IsWhatAFullCommandSays) {
   driver.tell(with_network(a_full_command(9, {a_spec("web").networked("beta")}), "beta"));
   ASSERT_EQ(driver.actions<ApplyNetwork>().size(), 1U);
   EXPECT_EQ(driver.actions<ApplyNetwork>()[0].network, a_network("beta"));
+  EXPECT_EQ(driver.started_items(), std::vector<std::string>{"web"});
+}
+
+// What a command says of networks and of what is in them is written at once: a store with only half
+// of it was damaged, whether or not anybody could write that down.
+TEST(NetworkInDoubt, BeginsWithAStoreThatWantsWhatIsInANetworkItDoesNotKnow) {
+  Driver driver = a_driver();
+  driver.tell(with_network(a_full_command(1, {a_spec("web").networked("acme")}), "acme"));
+  Restored torn = driver.durable();
+  torn.network.reset();
+  driver = Driver(a_config(), torn);
+  driver.tell(Connected{1}, a_node(), a_list("crun"));
+  EXPECT_TRUE(driver.report().in_doubt);
+  EXPECT_TRUE(driver.durable().in_doubt);
+  driver.wait(60s);
+  EXPECT_TRUE(driver.actions<Start>().empty());
+  EXPECT_EQ(driver.status("web").problem.reason, "NetworkUnknown");
+  driver.tell(with_network(a_full_command(2, {a_spec("web").networked("acme")}), "acme"));
+  EXPECT_EQ(driver.actions<ApplyNetwork>().size(), 1U);
+  EXPECT_EQ(driver.started_items(), std::vector<std::string>{"web"});
+}
+
+TEST(NetworkInDoubt, IsWhatAStoreIsNotThatKnowsAllNetworksOfWhatItWants) {
+  Driver driver = a_driver();
+  driver.tell(with_network(a_full_command(1, {a_spec("web").networked("acme")}), "acme"));
+  driver.restart();
+  driver.tell(Connected{1}, a_node(), a_list("crun"));
+  EXPECT_FALSE(driver.report().in_doubt);
   EXPECT_EQ(driver.started_items(), std::vector<std::string>{"web"});
 }
 

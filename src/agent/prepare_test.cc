@@ -27,7 +27,9 @@ PrepareFailed not_prepared(const Driver& driver, const model::Problem& problem) 
 
 Driver a_driver_running_version_1(const model::InstanceSpec& spec = a_container()) {
   Driver driver = a_driver();
-  driver.tell(a_full_command(1, {spec}));
+  CommandReceived command = a_full_command(1, {spec});
+  command.command.network = {.networks = {model::ProviderNetwork{}}, .names = {}, .flows = {}};
+  driver.tell(command);
   driver.tell(prepared(driver));
   driver.tell(Started{kWeb, driver.started_run()});
   return driver;

@@ -41,7 +41,24 @@ bool may_go_on(const model::WantedRecord& record, const model::InstanceSpec& nex
   return !record.finished && !loses_address;
 }
 
+// What is only prepared needs none yet.
+bool knows_network(const std::optional<model::NodeNetwork>& known,
+                   const model::InstanceSpec& spec) {
+  if (!spec.network || spec.prepare_only) return true;
+  return known && std::ranges::any_of(known->networks, [&](const auto& one) {
+           return one.owner == spec.network->owner &&
+                  model::contains(one.subnet, spec.network->address);
+         });
+}
+
 }  // namespace
+
+bool contradicts_itself(const Restored& restored) {
+  return std::ranges::any_of(restored.wanted, [&](const auto& entry) {
+    const model::WantedRecord& record = entry.second;
+    return record.generation > restored.acted || !knows_network(restored.network, record.spec);
+  });
+}
 
 Wanted::Wanted(Restored restored)
     : records_(std::move(restored.wanted)),
@@ -56,11 +73,7 @@ const model::WantedRecord* Wanted::find(const model::InstanceKey& key) const {
 }
 
 bool Wanted::knows_network_of(const model::InstanceSpec& spec) const {
-  if (!spec.network) return true;
-  return network_ && std::ranges::any_of(network_->networks, [&](const auto& one) {
-           return one.owner == spec.network->owner &&
-                  model::contains(one.subnet, spec.network->address);
-         });
+  return knows_network(network_, spec);
 }
 
 model::ToldOrders Wanted::told() const {

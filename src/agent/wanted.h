@@ -38,7 +38,7 @@ class Wanted {
 
   // The networks of the node as last told; nullopt: never.
   const std::optional<model::NodeNetwork>& network() const { return network_; }
-  // Whether the network that the instance needs, if it needs one, is among them.
+  // Whether the network that the instance needs to run, if it needs one, is among them.
   bool knows_network_of(const model::InstanceSpec& spec) const;
 
   // In doubt, a run was found: it was told to run by that command, and is taken for wanted unless
@@ -87,5 +87,9 @@ class Wanted {
   std::map<model::InstanceKey, model::WantedRecord> replaced_;  // in this step
   std::map<model::InstanceKey, model::WantedRecord> replaced_before_;
 };
+
+// Whether it cannot be all that was written: what is written at once is not all there. Whoever has
+// lost the rest may not have been able to write that down, for want of room.
+bool contradicts_itself(const Restored& restored);
 
 }  // namespace berth::agent

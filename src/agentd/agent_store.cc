@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "agentd/config.h"
+#include "agentd/persistence.h"
 #include "runtime/files/run_directory.h"
 #include "shell/log.h"
 #include "shell/open_store.h"
@@ -71,7 +72,7 @@ class LateStore final : public store::Store {
 
 Result<AgentStore> open_agent_store(const fs::path& state_dir) {
   const fs::path path = store_file(state_dir);
-  auto store = shell::open_store(path);
+  auto store = shell::open_store(path, to_changes({agent::WriteDoubt{true}}));
   if (!store && store.error().code == Code::Exhausted) {
     shell::log(LogLevel::Error, "there is no room for the store: nothing new is begun",
                {{"why", store.error().message}});

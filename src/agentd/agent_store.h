@@ -15,9 +15,10 @@ struct AgentStore {
 };
 
 // A store that cannot be read falls back to its last good state, or to nothing
-// (shell/open_store.h). One that is missing beside what runs was lost. With a full disk an empty
-// one takes nothing until there is room. An error: another process has it open, or a newer program
-// wrote it.
+// (shell/open_store.h); that good state says that the agent is in doubt before it is used, for a
+// next life of the agent would not see that anything was lost. One that is missing beside what runs
+// was lost. With a full disk an empty one takes nothing until there is room. An error: another
+// process has it open, or a newer program wrote it.
 Result<AgentStore> open_agent_store(const std::filesystem::path& state_dir);
 
 }  // namespace berth::agentd

@@ -5,6 +5,7 @@
 #include <variant>
 
 #include "codec/record.h"
+#include "codec/stored_record.h"
 
 namespace berth::agentd {
 namespace {
@@ -16,7 +17,6 @@ constexpr std::string_view kActed = "acted";
 constexpr std::string_view kReceipt = "receipt";
 constexpr std::string_view kErasing = "erasing/";
 constexpr std::string_view kNetwork = "network";
-constexpr std::string_view kDoubt = "doubt";
 
 store::Change to_change(std::string_view table, const model::InstanceKey& key,
                         const std::optional<model::SavedState>& state) {
@@ -52,7 +52,7 @@ struct ToChange {
     return change;
   }
   store::Change operator()(const agent::WriteDoubt& write) const {
-    store::Change change{std::string(kDoubt), std::nullopt};
+    store::Change change{std::string(codec::kDoubtKey), std::nullopt};
     if (write.in_doubt) change.value = "";
     return change;
   }
@@ -120,7 +120,7 @@ Result<Loaded> load(const store::Store& store) {
       kNetwork, [&](model::NodeNetwork network) { restored.network = std::move(network); }));
   TRY(loading.all<model::InstanceKey>(
       kErasing, [&](const model::InstanceKey& key) { restored.erasing.insert(key); }));
-  loaded.doubt_is_written = TRY(store.get(kDoubt)).has_value();
+  loaded.doubt_is_written = TRY(store.get(codec::kDoubtKey)).has_value();
   restored.in_doubt = loaded.doubt_is_written || !loaded.damaged.empty();
   return loaded;
 }

@@ -175,6 +175,22 @@ TEST_F(AgentStoreTest, ADamagedOneIsSetAsideForPeopleToLookAt) {
   EXPECT_EQ(fs::file_size(store_file(directory_).string() + ".damaged-1"), 8192U);
 }
 
+// The life that sees that it was damaged may be over before it can write that down.
+TEST_F(AgentStoreTest, OneThatFallsBackToItsGoodStateSaysSoToTheNextLifeToo) {
+  const auto acted = to_changes({agent::WriteActed{{1, 2}}});
+  { ASSERT_TRUE(open_agent_store(directory_)->store->commit(acted)); }
+  EXPECT_FALSE(load(*open_agent_store(directory_)->store)->restored.in_doubt);
+  write_store(std::string(8192, '?'));
+  EXPECT_TRUE(open_agent_store(directory_)->was_lost);
+  const auto next = open_agent_store(directory_);
+  ASSERT_TRUE(next);
+  EXPECT_FALSE(next->was_lost);
+  const auto loaded = load(*next->store);
+  ASSERT_TRUE(loaded);
+  EXPECT_EQ(loaded->restored.acted, (model::CommandNumber{1, 2}));
+  EXPECT_TRUE(loaded->restored.in_doubt);
+}
+
 // --- What may be done without a store ------------------------------------------------------------
 
 TEST(WithoutStore, NothingIsStartedAndNothingIsReplacedButWhatIsNotWantedIsStopped) {

@@ -23,4 +23,8 @@ std::optional<std::uint64_t> revision_in(std::string_view key, std::string_view 
 // authority was given up, and a new one may be made.
 inline constexpr std::string_view kAuthorityKey = "authority";
 
+// The key in the store of an agent that is there, with an empty value, as long as the agent is in
+// doubt. Whoever puts another store in the place of its own puts it there.
+inline constexpr std::string_view kDoubtKey = "doubt";
+
 }  // namespace berth::codec

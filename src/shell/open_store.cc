@@ -15,8 +15,9 @@ void say_whether_states_are_kept(const Error* why) {
 
 }  // namespace
 
-Result<store::OpenedStore> open_store(const std::filesystem::path& path) {
-  auto opened = TRY(store::open_or_recover(path, say_whether_states_are_kept));
+Result<store::OpenedStore> open_store(const std::filesystem::path& path,
+                                      const std::vector<store::Change>& mark) {
+  auto opened = TRY(store::open_or_recover(path, say_whether_states_are_kept, {}, mark));
   if (opened.origin.lost_something()) {
     log(LogLevel::Error, store::describe(opened.origin), {{"store", path.string()}});
   }

@@ -70,6 +70,7 @@ AgentHost::AgentHost(Stage& stage, Random random, const AgentHost& original,
       machine_(stage, link, in_good_health(original.machine_.info()), random_.fork(),
                [this](agent::Event event) { post(std::move(event)); }) {
   disk_.copy(original.disk_);
+  has_lost_store_ = original.has_lost_store_;
   machine_.copy_disk(original.machine_);
 }
 
@@ -106,10 +107,12 @@ void AgentHost::lose_store(Duration down) {
 void AgentHost::boot() {
   Result<agentd::Loaded> loaded = agentd::load(disk_.store());
   CHECK(loaded.has_value(), loaded ? "" : loaded.error().message);
-  const bool was_lost = std::exchange(has_lost_store_, false);
+  const bool was_lost = has_lost_store_;
   loaded->restored.in_doubt |= was_lost;
   const auto changes = agentd::mended(*loaded);
-  if (!changes.empty()) static_cast<void>(disk_.commit(changes));
+  // As a real store is mended with the doubt in it, or not at all: while there is no room for that,
+  // each life of the agent finds it damaged anew.
+  if (changes.empty() || disk_.commit(changes)) has_lost_store_ = false;
   agent::Restored restored = loaded->restored;
   if (stage_.sabotage == Sabotage::ForgetOnRestart && !restored.wanted.empty()) {
     restored.wanted.erase(restored.wanted.begin());
@@ -174,6 +177,7 @@ void AgentHost::committed(const agent::Effects& effects) {
   if (is_news) post_first({agent::StoreObserved{}});
   watch_.agent_committed(node_, effects);
   unwritten_.clear();
+  has_lost_store_ = false;  // the doubt was written at last, or what has settled it
 }
 
 // As the real loop does it.

@@ -61,7 +61,7 @@ class AgentHost : public Daemon<agent::Event, agent::Effects> {
   std::string store_problem_;  // as the core was told
   std::map<model::InstanceKey, std::string> unheard_;
   std::uint64_t boots_ = 0;
-  bool has_lost_store_ = false;  // since the last start
+  bool has_lost_store_ = false;  // and nothing on the disk says so
 };
 
 }  // namespace berth::sim

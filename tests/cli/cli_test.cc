@@ -471,6 +471,31 @@ TEST_F(BerthStore, RepairCanKeepWhatIsReadable) {
   EXPECT_EQ(store::SqliteStore::open(path_)->get("tokens/y").value(), "newer");
 }
 
+// The agent would take it for all that it was told, and stop what it does not know.
+TEST_F(BerthStore, AnAgentIsInDoubtAboutAStoreThatWasPutInThePlaceOfItsOwn) {
+  const Folder agents;
+  const std::string path = agents.path() + "/agent.db";
+  const std::string acted = codec::encode_record(model::CommandNumber{1, 2});
+  { ASSERT_TRUE(store::open_or_recover(path)->store->commit({{"acted", acted}})); }
+  const std::string backup = folder_.path() + "/agent.store";
+  ASSERT_EQ(berth({"store", "backup", backup, "--directory", agents.path()}).exit_code, 0);
+  const auto is_in_doubt = [&] {
+    auto opened = store::SqliteStore::open(path);
+    const bool is_there = opened->get("doubt")->has_value();
+    EXPECT_TRUE(opened->commit({{"doubt", std::nullopt}}));
+    return is_there;
+  };
+  EXPECT_FALSE(is_in_doubt());
+  std::ofstream(path, std::ios::binary) << "garbage";
+  const Finished repaired = berth({"store", "repair", "--directory", agents.path()});
+  EXPECT_EQ(repaired.exit_code, 0) << repaired.out << repaired.err;
+  EXPECT_THAT(repaired.out, HasSubstr("keeps what runs until the control plane"));
+  EXPECT_TRUE(is_in_doubt());
+  const Finished restored = berth({"store", "restore", backup, "--directory", agents.path()});
+  EXPECT_EQ(restored.exit_code, 0) << restored.out << restored.err;
+  EXPECT_TRUE(is_in_doubt());
+}
+
 TEST_F(BerthStore, CheckShowsNoBytesThatATerminalWouldObey) {
   const std::string wild = "{\"id\":\"n1\",\"x\x1b[31m\xff\":1}";
   { ASSERT_TRUE(store::SqliteStore::open(path_)->commit({{"nodes/n1", wild}})); }

@@ -205,11 +205,24 @@ Result<fs::path> write_readable(const Findings& findings, const fs::path& path) 
   return rescued;
 }
 
+// An agent cannot know by itself that it has another store.
+std::vector<store::Change> mark_of(const fs::path& path) {
+  if (path.filename() != kOfAgent) return {};
+  return {{std::string(codec::kDoubtKey), ""}};
+}
+
+constexpr std::string_view kKeepsWhatRuns =
+    "The agent keeps what runs until the control plane has said what is to run.\n";
+
 constexpr std::string_view kComparesItself =
     "When the control plane starts it compares itself with its agents. If they have seen more than "
     "it knows,\nit stops and places nothing, and says so in berth get nodes: then berth store "
     "accept "
     "takes this store as the\ntruth, and berth store adopt rebuilds it from what the agents run.\n";
+
+std::string_view what_follows(const fs::path& path) {
+  return path.filename() == kOfControlPlane ? kComparesItself : kKeepsWhatRuns;
+}
 
 Result<ExitCode> repair(const fs::path& path, RepairWith with, std::ostream& out) {
   TRY(check_unused(path));
@@ -230,7 +243,8 @@ Result<ExitCode> repair(const fs::path& path, RepairWith with, std::ostream& out
   const auto source = use_good ? Result<fs::path>(good->path) : write_readable(before, path);
   if (!source) return source.error();
   const std::uint64_t succeeds = good ? good->findings.stamp->history : 0;
-  const fs::path aside = TRY(store::put_in_place(*source, path, succeeds, "damaged"));
+  const fs::path aside =
+      TRY(store::put_in_place(*source, path, succeeds, "damaged", mark_of(path)));
   std::error_code ignored;
   if (!use_good) fs::remove(*source, ignored);
   const Findings after = look_into(path);
@@ -240,7 +254,7 @@ Result<ExitCode> repair(const fs::path& path, RepairWith with, std::ostream& out
       summary(after));
   print_lost(before, after, out);
   if (!aside.empty()) out << "  what was there is kept as " << aside.string() << '\n';
-  if (path.filename() == kOfControlPlane) out << kComparesItself;
+  out << what_follows(path);
   return ExitCode::Done;
 }
 
@@ -362,11 +376,11 @@ Result<ExitCode> restore_store(const fs::path& file, const fs::path& directory, 
   TRY(check_unused(path));
   const auto good = store::newest_good_state(path);
   const std::uint64_t succeeds = good ? good->stamp.history : 0;
-  const auto aside = store::put_in_place(file, path, succeeds, "replaced");
+  const auto aside = store::put_in_place(file, path, succeeds, "replaced", mark_of(path));
   if (!aside) return here(aside.error());
   out << fmt::format("{} is now what {} has: {}\n", path.string(), file.string(), summary(backup));
   if (!aside->empty()) out << fmt::format("  what was there is kept as {}\n", aside->string());
-  if (path.filename() == kOfControlPlane) out << kComparesItself;
+  out << what_follows(path);
   return ExitCode::Done;
 }
 

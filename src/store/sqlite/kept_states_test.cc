@@ -151,6 +151,24 @@ TEST_F(Kept, AnOlderFileIsSetAsideForTheNewerGoodState) {
   EXPECT_EQ(contents_of(directory_ / "store.db.damaged-1"), old);
 }
 
+// The next who opens it finds it as it was left.
+TEST_F(Kept, AGoodStateThatIsUsedHasTheMarkFromTheFirstMomentOn) {
+  commit("1");
+  write(path_, "");
+  { ASSERT_TRUE(open_or_recover(path_, {}, kOnClosingOnly, {{"mark", ""}})); }
+  const OpenedStore opened = open();
+  EXPECT_EQ(opened.origin.kind, AsLeft);
+  EXPECT_EQ(opened.store->get("a").value(), "1");
+  EXPECT_TRUE(opened.store->get("mark").value());
+}
+
+TEST_F(Kept, AStoreThatIsAsItWasLeftGetsNoMark) {
+  commit("1");
+  const auto opened = open_or_recover(path_, {}, kOnClosingOnly, {{"mark", ""}});
+  ASSERT_TRUE(opened);
+  EXPECT_FALSE(opened->store->get("mark").value());
+}
+
 TEST_F(Kept, AFileOfAnotherUnitIsSetAside) {
   commit("1");
   ASSERT_TRUE(open_or_die(directory_ / "other.db").commit({{"a", "other"}}));

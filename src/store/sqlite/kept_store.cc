@@ -206,7 +206,7 @@ std::optional<std::string> why_behind(const Stamp& store, const Stamp& good) {
 }
 
 Result<fs::path> put_in_place(const fs::path& file, const fs::path& store, std::uint64_t succeeds,
-                              std::string_view word) {
+                              std::string_view word, const std::vector<Change>& mark) {
   const fs::path next = store.string() + ".next";
   std::error_code ignored;
   fs::remove(log_of(next), ignored);
@@ -216,6 +216,7 @@ Result<fs::path> put_in_place(const fs::path& file, const fs::path& store, std::
   {
     SqliteStore opened = TRY(SqliteStore::open_existing(next));
     TRY(opened.begin_history(succeeds));
+    TRY(opened.commit(mark));
   }
   const fs::path aside = TRY(set_aside(store, word));
   TRY(rename_durably(next, store));
@@ -226,13 +227,14 @@ namespace {
 
 // Afterwards there is a store that can be opened, or nothing.
 Result<Recovery> recover(const fs::path& path, const std::optional<GoodState>& newest,
-                         std::string why) {
+                         std::string why, const std::vector<Change>& mark) {
   Recovery recovery{.why = std::move(why)};
   if (!is_nothing(path)) recovery.found = salvage(path);
   if (newest) {
     recovery.used = newest->stamp;
     recovery.used_file = newest->path;
-    recovery.set_aside = TRY(put_in_place(newest->path, path, newest->stamp.history, "damaged"));
+    recovery.set_aside =
+        TRY(put_in_place(newest->path, path, newest->stamp.history, "damaged", mark));
   } else {
     recovery.set_aside = TRY(set_aside(path, "damaged"));
   }
@@ -273,7 +275,7 @@ Result<SqliteStore> open_or_only_read(const fs::path& path) {
 }  // namespace
 
 Result<OpenedStore> open_or_recover(const fs::path& path, KeptStore::Listener listener,
-                                    KeptStore::Times times) {
+                                    KeptStore::Times times, const std::vector<Change>& mark) {
   const auto newest = newest_good_state(path);
   std::error_code ignored;
   const bool is_there = fs::exists(path, ignored);
@@ -300,7 +302,7 @@ Result<OpenedStore> open_or_recover(const fs::path& path, KeptStore::Listener li
       why = without_ways_out(opened.error().message);
     }
   }
-  Recovery recovery = TRY(recover(path, newest, std::move(why)));
+  Recovery recovery = TRY(recover(path, newest, std::move(why), mark));
   SqliteStore store = TRY(SqliteStore::open(path));
   using enum StoreOrigin::Kind;
   return opened_as(std::move(store), {newest ? Recovered : EmptyAfterDamage, std::move(recovery)});

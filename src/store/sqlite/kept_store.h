@@ -107,9 +107,12 @@ struct OpenedStore {
 // the newest last good state is used; if there is none, an empty store: the caller must look at the
 // origin. Errors are only those that leave the store as it is: Unavailable if another process has
 // it, InvalidInput if a newer program wrote it, Exhausted if there is no room to recover it. On a
-// disk that takes no write at all it is open to be read, and each commit tries again.
+// disk that takes no write at all it is open to be read, and each commit tries again. `mark` is
+// what a last good state says in addition once it is used: whoever opens the store next, for the
+// first one may die at any moment, finds nothing wrong with it.
 Result<OpenedStore> open_or_recover(const std::filesystem::path& path,
-                                    KeptStore::Listener listener = {}, KeptStore::Times times = {});
+                                    KeptStore::Listener listener = {}, KeptStore::Times times = {},
+                                    const std::vector<Change>& mark = {});
 
 // The newest of the last good states that is what was written.
 struct GoodState {
@@ -122,9 +125,11 @@ std::optional<GoodState> newest_good_state(const std::filesystem::path& store);
 std::optional<std::string> why_behind(const Stamp& store, const Stamp& good);
 
 // Puts the file (a good state, a backup) in the place of the store, as a history of its own that
-// succeeds the given one. What was there is set aside under the word. REQUIRES: nobody uses it.
+// succeeds the given one, and with the mark in it. What was there is set aside under the word.
+// REQUIRES: nobody uses it.
 Result<std::filesystem::path> put_in_place(const std::filesystem::path& file,
                                            const std::filesystem::path& store,
-                                           std::uint64_t succeeds, std::string_view word);
+                                           std::uint64_t succeeds, std::string_view word,
+                                           const std::vector<Change>& mark = {});
 
 }  // namespace berth::store
