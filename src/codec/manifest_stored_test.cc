@@ -47,6 +47,15 @@ TEST(StoredManifests, AStoredItemCanBeReferredTo) {
   EXPECT_FALSE(parse_manifests({{"f", kStoredDeployment}}, {}).ok());
 }
 
+TEST(StoredManifests, CanBeLaidOverWithoutThem) {
+  EXPECT_TRUE(parse_each({{"f", kStoredDeployment}}).ok())
+      << "whether there is an item is not asked";
+  EXPECT_TRUE(parse_each({{"f", kBoth}}).ok());
+  EXPECT_FALSE(parse_each({{"f", kBoth}, {"g", kItem}}).ok()) << "twice";
+  EXPECT_TRUE(parse_each({{"f", kBoth}, {"g", kNextVersion}}).ok());
+  EXPECT_FALSE(parse_each({{"f", "kind: Nothing\n"}}).ok());
+}
+
 TEST(StoredManifests, TheSameDocumentAgainReplaces) {
   EXPECT_THAT(errors_of(kBoth, stored(kBoth)), IsEmpty());
 }

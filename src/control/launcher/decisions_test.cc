@@ -103,6 +103,19 @@ TEST_F(Decisions, OfARefusalStandWhileTheReasonIsTheSame) {
   EXPECT_GT(decision().revision, before.revision);
 }
 
+// Others come and go all the time; what they leave is no news for who does not fit anyway.
+TEST_F(Decisions, OfARefusalAreToldAgainToWhoAsksAgain) {
+  const auto message = [this] { return driver.controller().statuses().at(kWeb).problem.message; };
+  driver.join("n1");
+  driver.apply({a_service("web").cpu(1600), a_deployment("d", {a_run("web")})});
+  const std::string before = message();
+  driver.apply({a_service("other").cpu(100), a_deployment("o", {a_run("other")})});
+  EXPECT_EQ(message(), before);
+  driver.apply({a_deployment("d", {a_run("web")})});
+  EXPECT_NE(message(), before);
+  EXPECT_EQ(decision().hint, before) << "the decision is the same, and the first word counts";
+}
+
 TEST_F(Decisions, OfARefusalGiveWayToAPlace) {
   driver.apply({a_service("web"), a_deployment("d", {a_run("web")})});
   EXPECT_EQ(decision().kind, DecisionKind::Refused);
