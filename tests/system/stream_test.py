@@ -123,7 +123,9 @@ class Streams(SystemTest):
             self.sits_still(6)
             self.assertLess(file.tell(), MEBIBYTE, "it is not read before it can be taken")
             signal.touch()
-            self.assertEqual(summed.stdout.read().split()[0].decode(), hashlib.sha256(text).hexdigest())
+            said = summed.stdout.read().split()
+            self.assertTrue(said, summed.stderr.read())
+            self.assertEqual(said[0].decode(), hashlib.sha256(text).hexdigest())
         self.assertEqual(summed.wait(60), 0, summed.stderr.read())
 
     # --- Restarts.
