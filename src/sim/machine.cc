@@ -90,6 +90,9 @@ void Machine::agent_restarted() {
            (draw_percent(random_, 50) || is_broken(run.spec.item));
   });
   for (auto& [runtime, hang] : hangs_) hang.waiting.clear();
+  // Who was lied to is no more, and no list has what never ran: nobody hears of its end. Its run
+  // may by now be the name of another, for each life of an agent counts its tries from the start.
+  lies_.clear();
   for (auto& [key, run] : runs_) {
     run.known_to_agent = false;
     if (run.state != Run::State::Starting) continue;
