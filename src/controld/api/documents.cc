@@ -154,18 +154,21 @@ class ApplyRun : public std::enable_shared_from_this<ApplyRun> {
 
   // What follows from it is seen as the step has left it that accepted it.
   void look_at(const control::Controller& controller, const control::Accepted& accepted) {
-    views_ = instances_of(controller, asked_);
-    for (InstanceView& other : instances_of(controller, others(accepted))) {
-      views_.push_back(std::move(other));
+    for (const auto& request : asked_) {
+      for (const auto& status : controller.statuses_of(request)) keys_.push_back(status.key);
     }
-    if (wait_) expected_ = services_.hub.expect();
+    for (const model::InstanceKey& other : others(accepted)) {
+      if (controller.status_of(other)) keys_.push_back(other);
+    }
+    if (!wait_) return;
+    views_ = instances_of(controller, keys_);
+    expected_ = services_.hub.expect();
   }
 
   void tell_accepted(const control::Accepted& accepted) {
     std::vector<InstanceView> views = std::exchange(views_, {});
     const auto expected = std::exchange(expected_, nullptr);
-    std::vector<model::InstanceKey> keys;
-    for (const InstanceView& view : views) keys.push_back(view.status.key);
+    const std::vector<model::InstanceKey> keys = std::exchange(keys_, {});
     services_.hub.in_order([self = shared_from_this(), accepted, keys] {
       v1::ApplyEvent event;
       *event.mutable_accepted() = to_message(accepted);
@@ -199,8 +202,9 @@ class ApplyRun : public std::enable_shared_from_this<ApplyRun> {
   bool has_looked_ = false;  // at all documents that there are
   std::vector<std::string> warnings_;
   Asked asked_;
-  std::vector<InstanceView> views_;  // until it is told
-  std::shared_ptr<void> expected_;   // by the hub
+  std::vector<model::InstanceKey> keys_;  // of what it is about, until it is told
+  std::vector<InstanceView> views_;       // of these, if it waits for them
+  std::shared_ptr<void> expected_;        // by the hub
 };
 
 // --- Plan and why.

@@ -176,18 +176,6 @@ std::vector<InstanceView> instances_of(const Controller& controller) {
   return views;
 }
 
-std::vector<InstanceView> instances_of(
-    const Controller& controller,
-    const std::vector<std::pair<model::ItemId, model::SubjectId>>& asked) {
-  std::vector<InstanceView> views;
-  for (const auto& request : asked) {
-    for (const model::InstanceStatus& status : controller.statuses_of(request)) {
-      views.push_back(view_of(controller, status));
-    }
-  }
-  return views;
-}
-
 std::vector<InstanceView> instances_of(const Controller& controller,
                                        const std::vector<model::InstanceKey>& keys) {
   std::vector<InstanceView> views;

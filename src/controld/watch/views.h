@@ -85,10 +85,6 @@ InstanceView view_of(const control::Controller& controller, const model::Instanc
 std::vector<InstanceView> instances_of(const control::Controller& controller);
 // Those that nobody asks for, but whose ids and data are kept.
 std::vector<InstanceView> cached_instances_of(const control::Controller& controller);
-// Of these items and subjects only.
-std::vector<InstanceView> instances_of(
-    const control::Controller& controller,
-    const std::vector<std::pair<model::ItemId, model::SubjectId>>& asked);
 // Of these only.
 std::vector<InstanceView> instances_of(const control::Controller& controller,
                                        const std::vector<model::InstanceKey>& keys);
