@@ -82,6 +82,14 @@ bool counts(const Context& context, const model::NodeId& id, const model::Instan
   return record.place && record.place->node == id && is_reported_up(node, record.key);
 }
 
+// It may yet be asked to go on there as it is: what it has must not be thought to be known then.
+// It says that again until it has been told to stop, or until its word counts.
+bool may_go_on_uncounted(const ObservedNode& node, const model::InstanceKey& key,
+                         std::span<const model::InstanceKey> gone) {
+  return is_reported_up(node, key) && std::ranges::find(gone, key) == gone.end() &&
+         !node.info.partitions.unit_wide && !node.orders->stopping.contains(key);
+}
+
 // What had this name before was erased. Its last word comes back where a disk has lost what it
 // acknowledged: the node itself says that it has acted on nothing since. What is up there says what
 // it has, whoever has told it to run.
@@ -109,9 +117,11 @@ void hear_state(Context& context, const model::NodeId& node, const model::SavedS
   const auto* record = context.state.find<model::InstanceRecord>(state.key);
   if (record != nullptr && is_on_trial_on(context, node, *record)) return;
   ObservedNode& said_by = context.nodes.at(node);
+  const bool is_known = record != nullptr && !is_of_an_erased_one(said_by, *record, gone);
+  const bool is_kept = is_known && counts(context, node, *record);
+  if (is_known && !is_kept && may_go_on_uncounted(said_by, state.key, gone)) return;
   context.orders.state_heard(node, said_by, state);
-  if (record == nullptr || is_of_an_erased_one(said_by, *record, gone)) return;
-  if (!counts(context, node, *record)) return;
+  if (!is_kept) return;
   const auto* kept = context.state.find<model::StateRecord>(state.key);
   const bool is_behind = state.digest == model::SavedState::kTooLarge;
   if (kept != nullptr && kept->node == node && kept->is_behind == is_behind &&

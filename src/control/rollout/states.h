@@ -14,7 +14,8 @@ struct Context;
 // A node says what the state of an instance is. It is kept if the word of this node counts: of the
 // node that the kept one is from, until the instance has moved; then of its next place. What the
 // node has said is looked at either way, and the node will be told so; but not what a copy says
-// that has yet to prove itself. `gone`: what the same report says is not there any more.
+// that has yet to prove itself, nor what does not count of one that is up and was not told to stop:
+// it may yet. `gone`: what the same report says is not there any more.
 void hear_state(Context& context, const model::NodeId& node, const model::SavedState& state,
                 std::span<const model::InstanceKey> gone);
 

@@ -103,6 +103,33 @@ TEST_F(TravellingStates, WhatWasLeftOverDoesNotGoOnFromWhatItHasWhereItBeginsAne
   EXPECT_EQ(handed("n1"), "two");
 }
 
+// It went on while its node was away, and says what it has before the control plane knows who is
+// there: it runs elsewhere then, and is told to go on there as it is in the next moment.
+TEST_F(TravellingStates, WhatIsAskedToGoOnWhereItIsSaysAgainWhatDidNotCount) {
+  save("n1", "one");
+  driver.disconnect("n1");
+  driver.advance(10min);
+  label("n2");
+  driver.advance(5s);
+  save("n2", "two");
+  ASSERT_EQ(kept(), "two");
+  driver.restart();
+  driver.agent("n1").save(kWeb, "late");
+  driver.connect("n1");
+  ASSERT_EQ(kept(), "two");
+  ASSERT_EQ(driver.agent("n1").heard[kWeb], "of-one");
+  label("n1");
+  driver.connect("n2");
+  driver.connect("n3");
+  driver.advance(5s);
+  ASSERT_EQ(driver.place_of(kWeb), "n1/crun");
+  ASSERT_EQ(driver.agent("n1").starts[kWeb], 1);
+  EXPECT_EQ(driver.agent("n1").heard[kWeb], "of-one") << "or it would not be said again";
+  save("n1", "late");
+  EXPECT_EQ(kept(), "late");
+  EXPECT_EQ(driver.agent("n1").heard[kWeb], "of-late");
+}
+
 TEST_F(TravellingStates, OneThatIsTooLargeStaysAndTheLastThatCouldTravelIsHanded) {
   save("n1", "one");
   driver.agent("n1").save_too_large(kWeb);
