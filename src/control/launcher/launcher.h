@@ -21,7 +21,7 @@ struct Extent {
 };
 
 // The room of what runs where: it plans, and turns the plan into records. The last plan stands, and
-// goes on with what is asked for in addition, until something else of what it was made of changes;
+// goes on with more or less that is asked for, until something else of what it was made of changes;
 // then everything is planned again. See docs/adr/0048.
 class Launcher {
  public:
