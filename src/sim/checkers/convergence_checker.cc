@@ -93,15 +93,16 @@ class Comparison {
     }
   }
 
-  // All old or all new: what has failed runs the old version again, all of it, unless what works
-  // shall be kept.
   std::string expected_version(const model::RunRequest& request, const InstanceKey& key) const {
     const auto rollout = durable_.rollouts.find({request.item, request.subject});
-    if (rollout == durable_.rollouts.end() || !rollout->second.failed)
-      return asked_version(request);
-    const bool whole = !rollout->second.allow_partial;
-    const bool is_back = whole || rollout->second.kept_back.contains(key.index);
-    return is_back ? rollout->second.from : asked_version(request);
+    const bool back = rollout != durable_.rollouts.end() && is_back(rollout->second, key);
+    return back ? rollout->second.from : asked_version(request);
+  }
+
+  // All old or all new: what has failed runs the old version again, all of it, unless what works
+  // shall be kept.
+  static bool is_back(const model::RolloutRecord& rollout, const InstanceKey& key) {
+    return rollout.failed && (!rollout.allow_partial || rollout.kept_back.contains(key.index));
   }
 
   // A request that names none means the only one.
@@ -199,15 +200,20 @@ class Comparison {
     return observed != world_.controller()->nodes().end() && observed->second.reachable();
   }
 
-  // What was asked for so from the start is tried again and again, and never comes up. While there
-  // is a rollout the next failure may send it back. A start that is slow from the time of the
-  // faults is given up after a minute, and what is written then is its end.
+  // What was asked for so from the start, or is what a rollout went back to, is tried again and
+  // again, and never comes up. A start that is slow from the time of the faults is given up after a
+  // minute, and what is written then is its end.
   bool is_a_vain_try(const InstanceKey& key, const model::NodeId& node, const Run& run) const {
     const auto record = durable_.instances.find(key);
     return record != durable_.instances.end() && is_broken(run.spec.item) &&
            run.state == Run::State::Starting && world_.now() - run.since < kFailsWithin &&
-           record->second.place && !durable_.rollouts.contains({key.item, key.subject}) &&
-           record->second.place->node == node && run.spec.item.version == record->second.version;
+           record->second.place && !may_go_back(key) && record->second.place->node == node &&
+           run.spec.item.version == record->second.version;
+  }
+
+  bool may_go_back(const InstanceKey& key) const {
+    const auto rollout = durable_.rollouts.find({key.item, key.subject});
+    return rollout != durable_.rollouts.end() && !is_back(rollout->second, key);
   }
 
   void compare_nodes() {
