@@ -5,7 +5,8 @@
 #include <ostream>
 #include <string>
 #include <string_view>
-#include <utility>
+
+#include "base/shared_text.h"
 
 namespace berth {
 
@@ -15,21 +16,19 @@ template <class Tag>
 class Id {
  public:
   Id() = default;
-  explicit Id(std::string value) : value_(std::move(value)) {}
   explicit Id(std::string_view value) : value_(value) {}
-  explicit Id(const char* value) : value_(value) {}
 
-  const std::string& value() const { return value_; }
+  const std::string& value() const { return value_.text(); }
   bool empty() const { return value_.empty(); }
 
   friend bool operator==(const Id&, const Id&) = default;
-  friend std::strong_ordering operator<=>(const Id& a, const Id& b) {
-    return a.value_.compare(b.value_) <=> 0;
-  }
-  friend std::ostream& operator<<(std::ostream& out, const Id& id) { return out << id.value_; }
+  friend std::strong_ordering operator<=>(const Id&, const Id&) = default;
+  friend std::ostream& operator<<(std::ostream& out, const Id& id) { return out << id.value(); }
+
+  std::size_t hash() const { return value_.hash(); }
 
  private:
-  std::string value_;
+  SharedText value_;
 };
 
 }  // namespace berth
@@ -37,6 +36,6 @@ class Id {
 template <class Tag>
 struct std::hash<berth::Id<Tag>> {
   std::size_t operator()(const berth::Id<Tag>& id) const noexcept {
-    return std::hash<std::string>{}(id.value());
+    return id.hash();
   }
 };
