@@ -72,9 +72,14 @@ void describe(V& v, T& answer) {
 
 template <class V, Is<model::NodeAnswers> T>
 void describe(V& v, T& answers) {
-  auto& [nodes, left_out] = answers;
+  auto& [lines, left_out] = answers;
+  std::vector<model::NodeAnswer> nodes;  // as they were kept before they were lines
   v.field("nodes", nodes);
+  v.field("lines", lines);
   v.field("leftOut", left_out);
+  if constexpr (!std::is_const_v<T>) {
+    if (!nodes.empty()) lines = answers_of(nodes).lines;
+  }
 }
 
 template <class V, Is<model::DecisionRecord> T>

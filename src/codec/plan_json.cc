@@ -185,7 +185,7 @@ bool stands(const placement::Plan& plan, const model::DecisionRecord& decision) 
 Json json_of(const placement::Plan& plan, const model::DecisionRecord& decision) {
   const model::NodeId* chosen = decision.place ? &decision.place->node : nullptr;
   std::vector<placement::NodeVerdict> verdicts;
-  for (const model::NodeAnswer& answer : decision.answers.nodes) {
+  for (const model::NodeAnswer& answer : decision.answers.nodes()) {
     verdicts.push_back(placement::verdict_of(answer, chosen));
   }
   Json json{{"revision", decision.revision},

@@ -177,15 +177,15 @@ TEST(ExplanationToJson, TellsPlaceAndVerdictsWithPhrases) {
 model::DecisionRecord a_decision() {
   model::DecisionRecord decision{.key = key("a"), .revision = 7, .text = "1 on n1/runc"};
   decision.place = place("n1");
-  decision.answers.nodes = {
-      {.node = NodeId("n1"), .reason = {}, .behind = {}, .has = 900, .what = "runc"},
-      {.node = NodeId("n2"),
-       .reason = Reason::InsufficientCpu,
-       .behind = {},
-       .asked = 600,
-       .has = 412,
-       .what = {}}};
-  decision.answers.left_out = 3;
+  decision.answers = model::answers_of(
+      {{.node = NodeId("n1"), .reason = {}, .behind = {}, .has = 900, .what = "runc"},
+       {.node = NodeId("n2"),
+        .reason = Reason::InsufficientCpu,
+        .behind = {},
+        .asked = 600,
+        .has = 412,
+        .what = {}}},
+      3);
   return decision;
 }
 

@@ -3,10 +3,16 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <numeric>
 
 #include "base/suggest.h"
 
 namespace berth::codec {
+namespace {
+
+constexpr std::size_t kFieldsMostly = 24;
+
+}  // namespace
 
 void Reader::read(const Tree& tree, bool& value, const Path& path) {
   if (!is_plain(tree, path, "true or false")) return;
@@ -67,25 +73,42 @@ void Reader::error(Position at, const Path& path, std::string what) {
 
 MapReader::MapReader(Reader& reader, const Tree& map, const Path& path)
     : reader_(reader), map_(map), path_(path), taken_(map.keys.size()) {
+  known_.reserve(kFieldsMostly);
   note_repeated_keys();
 }
 
 // The second and further ones are taken by the note.
 void MapReader::note_repeated_keys() {
-  std::set<std::string_view> seen;
-  for (std::size_t i = 0; i < map_.keys.size(); ++i) {
+  std::vector<std::size_t> sorted(map_.keys.size());
+  std::iota(sorted.begin(), sorted.end(), 0);
+  const auto key_of = [this](std::size_t i) {
+    return std::pair(std::string_view(map_.keys[i].text), i);
+  };
+  std::ranges::sort(sorted, {}, key_of);
+  std::vector<std::size_t> repeated;
+  for (std::size_t i = 1; i < sorted.size(); ++i) {
+    const bool is_repeated = map_.keys[sorted[i]].text == map_.keys[sorted[i - 1]].text;
+    if (is_repeated) repeated.push_back(sorted[i]);
+  }
+  std::ranges::sort(repeated);
+  for (const std::size_t i : repeated) {
     const Tree::Key& key = map_.keys[i];
-    if (seen.insert(key.text).second) continue;
     taken_[i] = true;
     reader_.error(key.at, path_, in_quotes(key.text) + " is there twice");
   }
 }
 
+// What programs wrote has its keys in the order of the fields: then it is the next one.
+std::size_t MapReader::find(std::string_view name) {
+  if (next_ < map_.keys.size() && map_.keys[next_].text == name) return next_++;
+  const auto key = std::ranges::find(map_.keys, name, &Tree::Key::text);
+  return static_cast<std::size_t>(key - map_.keys.begin());
+}
+
 const Tree* MapReader::take(std::string_view name) {
   known_.push_back(name);
-  const auto key = std::ranges::find(map_.keys, name, &Tree::Key::text);
-  if (key == map_.keys.end()) return nullptr;
-  const auto index = static_cast<std::size_t>(key - map_.keys.begin());
+  const std::size_t index = find(name);
+  if (index == map_.keys.size()) return nullptr;
   taken_[index] = true;
   const Tree& tree = map_.children[index];
   return is_null(tree) ? nullptr : &tree;

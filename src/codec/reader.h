@@ -101,6 +101,7 @@ class MapReader : public Visitor {
   void finish();
 
  private:
+  std::size_t find(std::string_view name);  // as many as there are if there is none
   // The entry of this name, nullptr if there is none or it says nothing.
   const Tree* take(std::string_view name);
   const Tree* take_required(std::string_view name);
@@ -112,6 +113,7 @@ class MapReader : public Visitor {
   const Tree& map_;
   const Path& path_;
   std::vector<bool> taken_;
+  std::size_t next_ = 0;  // after the one that was taken last
   std::vector<std::string_view> known_;
 };
 

@@ -106,25 +106,26 @@ TEST(Records, KeepEveryField) {
   };
   EXPECT_EQ(decode_record<model::InstanceRecord>(encode_record(instance)).value(), instance);
 
-  const model::DecisionRecord decision{.key = instance.key,
-                                       .revision = 7,
-                                       .kind = model::DecisionKind::Displaced,
-                                       .text = "1",
-                                       .because = "it made room for high/s/0",
-                                       .place = place,
-                                       .reason = model::Reason::InsufficientCpu,
-                                       .hint = "free 188 DMIPS on n",
-                                       .answers = {{{.node = model::NodeId("m"),
-                                                     .reason = model::Reason::NoMatchingLabels,
-                                                     .behind = {},
-                                                     .what = "zone=edge"},
-                                                    {.node = model::NodeId("n"),
-                                                     .reason = {},
-                                                     .behind = model::Preference::Cpu,
-                                                     .asked = 600,
-                                                     .has = -412,
-                                                     .what = {}}},
-                                                   3}};
+  const model::DecisionRecord decision{
+      .key = instance.key,
+      .revision = 7,
+      .kind = model::DecisionKind::Displaced,
+      .text = "1",
+      .because = "it made room for high/s/0",
+      .place = place,
+      .reason = model::Reason::InsufficientCpu,
+      .hint = "free 188 DMIPS on n",
+      .answers = model::answers_of({{.node = model::NodeId("m"),
+                                     .reason = model::Reason::NoMatchingLabels,
+                                     .behind = {},
+                                     .what = "zone=edge"},
+                                    {.node = model::NodeId("n"),
+                                     .reason = {},
+                                     .behind = model::Preference::Cpu,
+                                     .asked = 600,
+                                     .has = -412,
+                                     .what = {}}},
+                                   3)};
   EXPECT_EQ(decode_record<model::DecisionRecord>(encode_record(decision)).value(), decision);
 
   const model::CounterRecord counters{

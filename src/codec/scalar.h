@@ -53,6 +53,12 @@ struct Scalar<std::string> {
   static Result<std::string> parse(std::string_view text) { return std::string(text); }
 };
 
+template <>
+struct Scalar<SharedText> {
+  static const std::string& text(const SharedText& value) { return value.text(); }
+  static Result<SharedText> parse(std::string_view text) { return SharedText(text); }
+};
+
 template <class Tag>
 struct Scalar<Id<Tag>> {
   static const std::string& text(const Id<Tag>& id) { return id.value(); }

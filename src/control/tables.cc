@@ -26,7 +26,7 @@ std::string_view to_string(Table table) {
 void apply(Durable& durable, const Write& write) {
   with_table(write.table, [&]<class Found>(const Found& table) {
     if (write.record) {
-      table.put(durable, std::get<typename Found::Record>(*write.record));
+      table.put(durable, write.record->get<typename Found::Record>());
       return;
     }
     const auto key = model::read_key<typename Found::Key>(write.key);

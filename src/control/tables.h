@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -28,8 +29,36 @@ constexpr Table table_of() {
 // As the store has it.
 std::string_view to_string(Table table);
 
+// A record of any table, as it was then. It is not larger than a pointer to it, for many of them
+// wait for the disk at a time.
+template <class... Records>
+class AnyOf {
+ public:
+  template <class R>
+  explicit AnyOf(const R& record) : record_(std::make_shared<const R>(record)) {}
+
+  // REQUIRES: it is of this table.
+  template <class R>
+  const R& get() const {
+    return *std::get<std::shared_ptr<const R>>(record_);
+  }
+  template <class Visitor>
+  decltype(auto) visit(const Visitor& visitor) const {
+    return std::visit([&](const auto& record) -> decltype(auto) { return visitor(*record); },
+                      record_);
+  }
+
+  friend bool operator==(const AnyOf& a, const AnyOf& b) {
+    const auto equals = [&b]<class R>(const R& record) { return record == b.get<R>(); };
+    return a.record_.index() == b.record_.index() && a.visit(equals);
+  }
+
+ private:
+  std::variant<std::shared_ptr<const Records>...> record_;
+};
+
 template <class... Tables>
-auto any_record(const std::tuple<Tables...>&) -> std::variant<typename Tables::Record...>;
+auto any_record(const std::tuple<Tables...>&) -> AnyOf<typename Tables::Record...>;
 using Record = decltype(any_record(model::kTables));
 
 // A durable change; no record = the key is erased.

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "base/shared_text.h"
 #include "model/ids.h"
 #include "model/names.h"
 
@@ -90,13 +91,19 @@ struct NodeAnswer {
   friend bool operator==(const NodeAnswer&, const NodeAnswer&) = default;
 };
 
-// Those of the nodes that came nearest, and how many more there were.
+// Those of the nodes that came nearest, and how many more there were. One of each instance is kept
+// and hardly ever read: as text, a line for each, which is shared by all that were told the same.
 struct NodeAnswers {
-  std::vector<NodeAnswer> nodes;  // in the order of the cluster's nodes
+  SharedText lines;
   std::uint32_t left_out = 0;
+
+  std::vector<NodeAnswer> nodes() const;  // in the order of the cluster's nodes
 
   friend bool operator==(const NodeAnswers&, const NodeAnswers&) = default;
 };
+
+void append_line(std::string& lines, const NodeAnswer& answer);
+NodeAnswers answers_of(const std::vector<NodeAnswer>& nodes, std::uint32_t left_out = 0);
 
 enum class DecisionKind : std::uint8_t {
   Placed,

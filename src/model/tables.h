@@ -72,16 +72,17 @@ struct RecordTable {
     return found == (durable.*records).end() ? nullptr : &found->second;
   }
   // False: it is there already, just so.
-  bool put(Durable& durable, const Record& record) const {
+  template <class R>
+  bool put(Durable& durable, R&& record) const {
     Map& map = durable.*records;
     const Key key = key_of(record);
     const auto found = map.find(key);
     if (found == map.end()) {
-      map.emplace(key, record);
+      map.emplace(key, std::forward<R>(record));
     } else if (found->second == record) {
       return false;
     } else {
-      found->second = record;
+      found->second = std::forward<R>(record);
     }
     return true;
   }

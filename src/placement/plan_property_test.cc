@@ -171,13 +171,14 @@ Plan without_answers(Plan plan) {
 }
 
 void expect_a_few_nodes_once(const model::NodeAnswers& answers, const Snapshot& snapshot) {
-  EXPECT_LE(answers.nodes.size(), kAnswersMax);
-  EXPECT_EQ(answers.nodes.size() + answers.left_out, snapshot.nodes.size());
+  const auto nodes = answers.nodes();
+  EXPECT_LE(nodes.size(), kAnswersMax);
+  EXPECT_EQ(nodes.size() + answers.left_out, snapshot.nodes.size());
   std::size_t next = 0;
   for (const SnapshotNode& node : snapshot.nodes) {
-    if (next < answers.nodes.size() && answers.nodes[next].node == node.id) ++next;
+    if (next < nodes.size() && nodes[next].node == node.id) ++next;
   }
-  EXPECT_EQ(next, answers.nodes.size()) << "each once, in the order of the cluster";
+  EXPECT_EQ(next, nodes.size()) << "each once, in the order of the cluster";
 }
 
 TEST(EveryPlan, IsTheSameWhetherOrNotTheAnswersAreKept) {
@@ -190,12 +191,13 @@ TEST(EveryPlan, IsTheSameWhetherOrNotTheAnswersAreKept) {
           const Plan plan = make_plan(snapshot, {.mode = mode, .answers = Answers::Kept});
           EXPECT_EQ(without_answers(plan), make_plan(snapshot, {.mode = mode}));
           for (const Placement& placement : plan.placements) {
-            if (placement.answers.nodes.empty()) continue;
+            const auto nodes = placement.answers.nodes();
+            if (nodes.empty()) continue;
             ++kept;
             expect_a_few_nodes_once(placement.answers, snapshot);
-            const auto chosen = std::ranges::find(placement.answers.nodes, placement.place.node,
-                                                  &model::NodeAnswer::node);
-            ASSERT_NE(chosen, placement.answers.nodes.end());
+            const auto chosen =
+                std::ranges::find(nodes, placement.place.node, &model::NodeAnswer::node);
+            ASSERT_NE(chosen, nodes.end());
             EXPECT_FALSE(chosen->reason);
           }
           for (const Refusal& refusal : plan.refused) {
@@ -213,9 +215,10 @@ TEST(EveryPlan, KeepsAnswersThatSayWhatTheVerdictsSay) {
     const Plan plan = plan_of(manifest, {.answers = Answers::Kept});
     for (const Refusal& refusal : plan.refused) {
       if (refusal.answers.left_out > 0) continue;
-      ASSERT_EQ(refusal.answers.nodes.size(), refusal.nodes.size());
+      const auto answers = refusal.answers.nodes();
+      ASSERT_EQ(answers.size(), refusal.nodes.size());
       for (std::size_t i = 0; i < refusal.nodes.size(); ++i) {
-        const NodeVerdict answered = verdict_of(refusal.answers.nodes[i], nullptr);
+        const NodeVerdict answered = verdict_of(answers[i], nullptr);
         const auto said = std::ranges::find(refusal.nodes, answered.node, &NodeVerdict::node);
         ASSERT_NE(said, refusal.nodes.end());
         EXPECT_EQ(answered.reason, said->reason);

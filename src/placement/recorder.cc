@@ -56,15 +56,14 @@ void Recorder::add_misses(std::optional<std::size_t> but, std::vector<Pick>& pic
 model::NodeAnswers Recorder::answers_of(std::vector<Pick> picks, const Fit* winner,
                                         const Pipeline& pipeline, const Ask& request) const {
   std::ranges::sort(picks, {}, &Pick::node);
-  model::NodeAnswers answers;
-  answers.nodes.reserve(picks.size());
+  std::string lines;
   for (const Pick& pick : picks) {
-    answers.nodes.push_back(pick.fit != nullptr ? answer_of(*winner, *pick.fit)
-                                                : answer_of(pipeline.nodes()[pick.verdict->node],
-                                                            request, *pick.verdict));
+    append_line(lines, pick.fit != nullptr ? answer_of(*winner, *pick.fit)
+                                           : answer_of(pipeline.nodes()[pick.verdict->node],
+                                                       request, *pick.verdict));
   }
-  answers.left_out = static_cast<std::uint32_t>(heard_ - picks.size());
-  return answers;
+  return {.lines = SharedText(lines),
+          .left_out = static_cast<std::uint32_t>(heard_ - picks.size())};
 }
 
 model::NodeAnswers Recorder::answers(const Pipeline& pipeline, const Ask& request,

@@ -47,8 +47,9 @@ void misplace(control::Effects& effects,
   if (!bad) return;
   for (control::Write& write : effects.writes) {
     if (write.table != control::table_of<model::InstanceRecord>() || !write.record) continue;
-    auto& record = std::get<model::InstanceRecord>(*write.record);
+    auto record = write.record->get<model::InstanceRecord>();
     if (record.place) record.place = *bad;
+    write.record = control::Record(record);
   }
 }
 

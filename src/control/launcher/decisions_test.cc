@@ -12,7 +12,7 @@ using model::DecisionKind;
 std::string answers_of(const model::DecisionRecord& decision) {
   const model::NodeId* chosen = decision.place ? &decision.place->node : nullptr;
   std::string text;
-  for (const model::NodeAnswer& answer : decision.answers.nodes) {
+  for (const model::NodeAnswer& answer : decision.answers.nodes()) {
     if (!text.empty()) text += "; ";
     text += answer.node.value() + ": " + placement::verdict_of(answer, chosen).detail;
   }
@@ -177,10 +177,10 @@ TEST_F(Decisions, KeepThoseThatCameNearestAndCountTheRest) {
   for (int i = 10; i < 22; ++i) driver.join("n" + std::to_string(i));
   driver.join("n30", a_node().cpu(500));
   driver.apply({a_service("web").cpu(600), a_deployment("d", {a_run("web")})});
-  EXPECT_EQ(decision().answers.nodes.size(), 8u);
+  EXPECT_EQ(decision().answers.nodes().size(), 8u);
   EXPECT_EQ(decision().answers.left_out, 5u);
-  EXPECT_EQ(decision().answers.nodes.front().node, node_id("n10"));
-  EXPECT_EQ(decision().answers.nodes.back().node, node_id("n17"));
+  EXPECT_EQ(decision().answers.nodes().front().node, node_id("n10"));
+  EXPECT_EQ(decision().answers.nodes().back().node, node_id("n17"));
 }
 
 TEST_F(Decisions, AreForgottenWithTheirInstance) {

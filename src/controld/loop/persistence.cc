@@ -13,7 +13,7 @@ namespace {
 using control::Durable;
 
 std::string encode(const control::Record& record) {
-  return std::visit([](const auto& value) { return codec::encode_record(value); }, record);
+  return record.visit([](const auto& value) { return codec::encode_record(value); });
 }
 
 template <class Table>
@@ -22,7 +22,7 @@ Result<void> load_table(const store::Store& store, const Table& table, Durable& 
   for (const store::Entry& entry : TRY(store.list(std::string(table.name) + "/"))) {
     Result<Record> record = codec::decode_record<Record>(entry.value);
     if (!record) return Error{Code::Damaged, entry.key + ": " + record.error().message};
-    table.put(durable, *record);
+    table.put(durable, *std::move(record));
   }
   return {};
 }

@@ -42,20 +42,21 @@ Durable a_state() {
   state.instances[instance.key] = instance;
   state.states[instance.key] = {.state = {instance.key, 3, "digest", std::string("a\0b\n", 4)},
                                 .node = node.id};
-  state.decisions[instance.key] = {.key = instance.key,
-                                   .revision = 41,
-                                   .text = "1 on n1/runc",
-                                   .because = {},
-                                   .place = instance.place,
-                                   .reason = {},
-                                   .hint = {},
-                                   .answers = {{{.node = model::NodeId("n2"),
-                                                 .reason = model::Reason::InsufficientCpu,
-                                                 .behind = {},
-                                                 .asked = 600,
-                                                 .has = 412,
-                                                 .what = {}}},
-                                               1}};
+  state.decisions[instance.key] = {
+      .key = instance.key,
+      .revision = 41,
+      .text = "1 on n1/runc",
+      .because = {},
+      .place = instance.place,
+      .reason = {},
+      .hint = {},
+      .answers = model::answers_of({{.node = model::NodeId("n2"),
+                                     .reason = model::Reason::InsufficientCpu,
+                                     .behind = {},
+                                     .asked = 600,
+                                     .has = 412,
+                                     .what = {}}},
+                                   1)};
   state.groups[item.id] = {item.id, 20'001};
   state.freed_uids[7] = {7, 20'005};
   const model::OwnerId acme("acme");

@@ -21,7 +21,7 @@ std::optional<DocumentChange> document_change(const control::Write& write) {
   model::for_each_kept_kind([&]<class D>(std::type_identity<D>) {
     if (control::table_of<D>() != write.table) return;
     change = {model::find_document_kind(model::DocumentTraits<D>::kKind.name), write.key, {}};
-    if (write.record) change->document = std::get<D>(*write.record);
+    if (write.record) change->document = write.record->get<D>();
   });
   return change;
 }

@@ -29,7 +29,7 @@ class ReadinessChecker : public Checker {
   void controller_stepped(const control::Effects& effects) override {
     for (const control::Write& write : effects.writes) {
       if (write.table != control::table_of<model::InstanceRecord>() || !write.record) continue;
-      const auto& record = std::get<model::InstanceRecord>(*write.record);
+      const auto& record = write.record->get<model::InstanceRecord>();
       const auto before = places_.find(record.key);
       const bool is_new =
           record.place && (before == places_.end() || !before->second.contains(*record.place));

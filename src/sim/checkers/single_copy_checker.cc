@@ -27,7 +27,7 @@ class SingleCopyChecker : public Checker {
   void controller_committed(const control::Effects& effects) override {
     for (const control::Write& write : effects.writes) {
       if (write.table != control::table_of<model::InstanceRecord>() || !write.record) continue;
-      note_leaving(std::get<model::InstanceRecord>(*write.record));
+      note_leaving(write.record->get<model::InstanceRecord>());
     }
   }
 

@@ -36,7 +36,7 @@ class StateChecker : public Checker {
     for (const control::Write& write : effects.writes) {
       if (write.table != control::table_of<model::StateRecord>()) continue;
       if (write.record) {
-        keep(write.key, std::get<model::StateRecord>(*write.record));
+        keep(write.key, write.record->get<model::StateRecord>());
       } else {
         kept_.erase(write.key);
       }
