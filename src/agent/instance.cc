@@ -233,7 +233,7 @@ void Instance::adopt(const Context& context, const model::WantedRecord& wanted, 
     if (current(wanted) != nullptr || !is_the_wanted(run, wanted)) continue;
     if (from == GoesOnFrom::HandedState && run.id.generation < wanted.generation) continue;
     run.serves = wanted.generation;
-    run.holds = taken_by(wanted.spec.item);
+    run.holds = taken_by(wanted.spec);
     run.started_with.reset();
     run.standstill.doubt();
     preparation_.cancel();
@@ -407,7 +407,7 @@ void Instance::start(const Context& context, const model::WantedRecord& wanted,
   run.type = wanted.spec.item.type;
   run.version = wanted.spec.item.version;
   run.serves = wanted.generation;
-  run.holds = taken_by(wanted.spec.item);
+  run.holds = taken_by(wanted.spec);
   run.overdue = context.now + start_timeout(context.config, run.type);
   context.act(Start{wanted.spec, id, state != nullptr ? std::optional(*state) : std::nullopt});
 }

@@ -63,6 +63,18 @@ TEST(Network, OfACommandThatIsIgnoredIsIgnored) {
   EXPECT_EQ(driver.durable().network, a_network("acme"));
 }
 
+// An agent whose store was older has started what was over long ago.
+TEST(Network, GivesAnAddressToAnotherWhenWhatHadItHasEnded) {
+  Driver driver = a_driver();
+  driver.tell(with_network(a_full_command(1, {a_spec("old").networked("acme")}), "acme"));
+  driver.tell(Started{key_of("old"), {number(1), 0}});
+  driver.tell(with_network(a_full_command(2, {a_spec("new").networked("acme")}), "acme"));
+  EXPECT_EQ(driver.actions<Stop>().size(), 1U);
+  EXPECT_EQ(driver.started_items(), std::vector<std::string>{});
+  driver.tell(Exited{key_of("old"), {number(1), 0}, 143, {}});
+  EXPECT_EQ(driver.started_items(), std::vector<std::string>{"new"});
+}
+
 // Whatever the control plane thinks that the node has been told.
 TEST(Network, IsWaitedForByWhatIsInIt) {
   Driver driver = a_driver();

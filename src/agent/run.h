@@ -32,7 +32,7 @@ struct Run {
   Standstill standstill;
   model::Problem remark;  // of its runtime: starting, what it waits for; running, what is wrong
   std::optional<Time> active_since;
-  std::set<std::string> holds;  // shared resources; of a found run that nobody wants: not known
+  std::set<std::string> holds;  // what is shared; of a found run that nobody wants: not known
   std::optional<model::InstanceSpec> started_with =
       {};  // of one that was found, until it is adopted
 

@@ -17,9 +17,17 @@ inline std::set<std::string> taken_by(const model::Item& item) {
   return {item.shared_resources.begin(), item.shared_resources.end()};
 }
 
-// Who on this node holds which shared resource. The controller gives a resource to another only
-// when it knows of the end of the one before, but it knows items, not runs: after an item was
-// edited the run of its former edition may still hold what the new one does not ask for.
+// Beside that its address: there is but one, whichever network had it before.
+inline std::set<std::string> taken_by(const model::InstanceSpec& spec) {
+  std::set<std::string> taken = taken_by(spec.item);
+  if (spec.network) taken.insert("/" + to_string(spec.network->address));
+  return taken;
+}
+
+// Who on this node holds which shared resource, and which address. The controller gives them to
+// another only when it knows of the end of the one before, but it knows items, not runs: after an
+// item was edited the run of its former edition may still hold what the new one does not ask for,
+// and an agent whose store was older has started what was over long ago.
 class SharedUse {
  public:
   void observe(const model::NodeInfo& node) {
@@ -45,11 +53,10 @@ class SharedUse {
   // were never decided together.
   enum class WaitsFor { Leavers, Anybody };
   bool must_wait(const model::InstanceSpec& spec, WaitsFor whom) const {
-    if (spec.item.skip_resource_limits) return false;
-    for (const std::string& resource : spec.item.shared_resources) {
-      const auto count = counts_.find(resource);
-      if (count == counts_.end() || count->second == 0) continue;
-      if (others(holders_, resource, spec.key) >= count->second &&
+    for (const std::string& resource : taken_by(spec)) {
+      const std::uint32_t count = count_of(resource);
+      if (count == kUnlimited) continue;
+      if (others(holders_, resource, spec.key) >= count &&
           (whom == WaitsFor::Anybody || others(leavers_, resource, spec.key) > 0)) {
         return true;
       }
@@ -58,6 +65,14 @@ class SharedUse {
   }
 
  private:
+  static constexpr std::uint32_t kUnlimited = 0;
+
+  std::uint32_t count_of(const std::string& resource) const {
+    if (resource.starts_with('/')) return 1;  // an address
+    const auto count = counts_.find(resource);
+    return count == counts_.end() ? kUnlimited : count->second;
+  }
+
   using ByInstance = std::map<model::InstanceKey, std::set<std::string>>;
   using ByResource = std::map<std::string, std::set<model::InstanceKey>>;
 
@@ -78,7 +93,7 @@ class SharedUse {
     return found == who.end() ? 0 : found->second.size() - found->second.count(key);
   }
 
-  std::map<std::string, std::uint32_t> counts_;  // 0: any number
+  std::map<std::string, std::uint32_t> counts_;
   ByInstance held_;
   ByInstance leaving_;
   ByResource holders_;
