@@ -86,6 +86,7 @@ void Controller::write_down_times() {
 // Whose turn it is to be updated, then the plan that does so, until both are done.
 void Controller::plan() {
   if (!context_.reachability.settled()) return;
+  context_.launcher.begin_step();
   do {
     context_.rollouts.take_turns(context_);
     context_.launcher.decide(context_);

@@ -1,5 +1,9 @@
 #include "control/calls/runs.h"
 
+#include <algorithm>
+#include <iterator>
+#include <limits>
+
 #include "base/check.h"
 #include "control/context.h"
 #include "control/rollout/handover.h"
@@ -75,9 +79,26 @@ bool Runs::is_done(const Context& context, const model::InstanceKey& key,
   return !placed || has_come_up(context, *record);
 }
 
-Finished Runs::finish(const Context& context, const Run& run) {
+std::vector<model::InstanceStatus> Runs::statuses_of(const Context& context, const Run& run) {
+  std::map<model::InstanceKey, const model::InstanceStatus*> told;
+  for (const auto& [key, awaited] : run.awaited) {
+    told.emplace_hint(told.end(), key, context.statuses.published(key));
+  }
+  for (const auto& [request, count] : run.requests) {
+    for (const auto* status : context.statuses.published_of(request)) {
+      if (status->key.index < count) told.emplace(status->key, status);
+    }
+  }
+  std::vector<model::InstanceStatus> statuses;
+  for (const auto& [key, status] : told) {
+    if (status != nullptr) statuses.push_back(*status);
+  }
+  return statuses;
+}
+
+Finished Runs::finish(const Context& context, const Run& run) const {
   Finished finished{
-      .timed_out = !run.superseded && !run.is_done(), .statuses = {}, .rolled_back = {}};
+      .timed_out = !run.superseded && !is_done(run), .statuses = {}, .rolled_back = {}};
   if (run.superseded) finished.superseded_by = context.state.revision();
   for (const auto& [key, version] : run.wanted.asked_for) {
     const auto* rollout = context.state.find<model::RolloutRecord>(key);
@@ -91,10 +112,7 @@ Finished Runs::finish(const Context& context, const Run& run) {
       if (!incomplete.away.empty()) finished.incomplete.push_back(std::move(incomplete));
     }
   }
-  for (const auto& [key, awaited] : run.awaited) {
-    const auto* status = context.statuses.published(key);
-    if (status != nullptr) finished.statuses.push_back(*status);
-  }
+  finished.statuses = statuses_of(context, run);
   return finished;
 }
 
@@ -108,31 +126,78 @@ void Runs::supersede_others(const RunFor& newcomer) {
   }
 }
 
+bool Runs::is_done(const Run& run) const {
+  if (run.open > 0 || !run.rollouts.empty()) return false;
+  return std::ranges::all_of(run.requests, [this](const auto& asked) {
+    const auto open = open_.find(asked.first);
+    return open == open_.end() || *open->second.begin() >= asked.second;
+  });
+}
+
+// Those of them that were not done when they were looked at last are looked at now.
+void Runs::await_requests(Context& context, RunNumber number, Run& run) {
+  for (const auto& [key, version] : run.wanted.asked_for) {
+    const auto* asked = context.state.requests().find(key);
+    run.requests[key] = asked->run->instances.value_or(std::numeric_limits<std::uint32_t>::max());
+    waiting_for_requests_[key].insert(number);
+    if (context.state.durable().rollouts.contains(key)) run.rollouts.insert(key);
+    const auto open = open_.find(key);
+    if (open == open_.end()) continue;
+    for (const std::uint32_t index : open->second) {
+      context.changes.instances.insert({key.first, key.second, index});
+    }
+  }
+  if (!run.rollouts.empty()) with_rollouts_.insert(number);
+}
+
+void Runs::await_instances(Context& context, RunNumber number, Run& run, const Changed& changed) {
+  auto status = context.changes.instances.begin();
+  for (const auto& [key, nodes] : changed) {  // each goes beside the one before
+    status = std::next(context.changes.instances.insert(status, key));
+    const auto asked = run.requests.find({key.item, key.subject});
+    const bool is_one_of_them = asked != run.requests.end() && key.index < asked->second;
+    if (is_one_of_them && nodes.empty()) continue;
+    run.awaited.emplace_hint(run.awaited.end(), key)->second.nodes_before = nodes;
+    waiting_for_[key].insert(number);
+  }
+  run.open = run.awaited.size();
+}
+
 RunNumber Runs::begin(Context& context, RunFor wanted, const Changed& changed) {
   const RunNumber number = next_run_++;
   supersede_others(wanted);
-  Run run{.wanted = std::move(wanted), .deadline = context.now + context.config.run_timeout};
-  run.open = changed.size();
-  for (const auto& [key, version] : run.wanted.asked_for) {
-    if (context.state.durable().rollouts.contains(key)) run.rollouts.insert(key);
-  }
-  if (!run.rollouts.empty()) with_rollouts_.insert(number);
-  auto waiting = waiting_for_.begin();
-  auto status = context.changes.instances.begin();
-  for (const auto& [key, nodes] : changed) {  // each goes beside the one before
-    run.awaited.emplace_hint(run.awaited.end(), key)->second.nodes_before = nodes;
-    waiting = waiting_for_.emplace_hint(waiting, key);
-    waiting->second.insert(number);
-    status = context.changes.instances.insert(status, key);
-    ++waiting;
-    ++status;
-  }
-  runs_.emplace(number, std::move(run));
+  Run& run = runs_[number];
+  run.wanted = std::move(wanted);
+  run.deadline = context.now + context.config.run_timeout;
+  await_requests(context, number, run);
+  await_instances(context, number, run, changed);
   return number;
 }
 
-// Runs for which this instance was the last one come into `finished`.
+// Runs of which nothing is open any more come into `finished`.
+void Runs::look_again(RunNumber number, Numbers& finished) const {
+  is_done(runs_.at(number)) ? void(finished.insert(number)) : void(finished.erase(number));
+}
+
+void Runs::note_progress(const Context& context, const model::InstanceKey& key, Numbers& finished) {
+  const RequestKey request{key.item, key.subject};
+  const auto known = open_.find(request);
+  const bool was_open = known != open_.end() && known->second.contains(key.index);
+  const bool is_open = !is_done(context, key, {});
+  if (was_open == is_open) return;
+  if (is_open) {
+    open_[request].insert(key.index);
+  } else {
+    known->second.erase(key.index);
+    if (known->second.empty()) open_.erase(known);
+  }
+  const auto waiting = waiting_for_requests_.find(request);
+  if (waiting == waiting_for_requests_.end()) return;
+  for (const RunNumber number : waiting->second) look_again(number, finished);
+}
+
 void Runs::look_at(const Context& context, const model::InstanceKey& key, Numbers& finished) {
+  note_progress(context, key, finished);
   const auto waiting = waiting_for_.find(key);
   if (waiting == waiting_for_.end()) return;
   for (const RunNumber number : waiting->second) {
@@ -142,18 +207,7 @@ void Runs::look_at(const Context& context, const model::InstanceKey& key, Number
     awaited.done = is_done(context, key, awaited.nodes_before);
     if (was_done && !awaited.done) ++run.open;
     if (!was_done && awaited.done) --run.open;
-    run.is_done() ? void(finished.insert(number)) : void(finished.erase(number));
-  }
-}
-
-// When a rollout has ended, all of its instances must be done, too: they may be on their way back.
-void Runs::wait_for_instances(Context& context, RunNumber number, const RequestKey& key) {
-  Run& run = runs_.at(number);
-  for (const model::InstanceRecord* record : records_of(context.state.durable(), key)) {
-    if (!record->place) continue;
-    if (run.awaited.try_emplace(record->key).second) ++run.open;
-    waiting_for_[record->key].insert(number);
-    context.changes.instances.insert(record->key);
+    look_again(number, finished);
   }
 }
 
@@ -163,21 +217,24 @@ void Runs::look_at_rollouts(Context& context, Numbers& finished) {
     Run& run = runs_.at(number);
     std::erase_if(run.rollouts, [&](const RequestKey& key) {
       if (!context.rollouts.is_idle(context, key)) return false;
-      wait_for_instances(context, number, key);
+      // All of its instances must be done, too: they may be on their way back.
+      for (const auto* record : records_of(context.state.durable(), key)) {
+        context.changes.instances.insert(record->key);
+      }
       return true;
     });
     if (run.rollouts.empty()) without.push_back(number);
   }
   for (const RunNumber number : without) {
     with_rollouts_.erase(number);
-    if (runs_.at(number).is_done()) finished.insert(number);  // nothing of it is placed
+    if (is_done(runs_.at(number))) finished.insert(number);  // nothing of it is placed
   }
 }
 
 // Since the last time; they are the last in the list.
 void Runs::add_empty(Numbers& finished) const {
   for (auto it = runs_.rbegin(); it != runs_.rend(); ++it) {
-    if (!it->second.is_done()) return;
+    if (!is_done(it->second)) return;
     finished.insert(it->first);
   }
 }
@@ -198,6 +255,11 @@ void Runs::end(Context& context, RunNumber number) {
     const auto waiting = waiting_for_.find(key);
     waiting->second.erase(number);
     if (waiting->second.empty()) waiting_for_.erase(waiting);
+  }
+  for (const auto& [key, count] : run.requests) {
+    const auto waiting = waiting_for_requests_.find(key);
+    waiting->second.erase(number);
+    if (waiting->second.empty()) waiting_for_requests_.erase(waiting);
   }
   if (context.rebalances.is_run(number)) context.rebalances.ended(context, run.awaited.size());
   with_rollouts_.erase(number);

@@ -180,8 +180,8 @@ TEST_F(ReadinessPass, ARefusalSaysWhichRuntimeIsNotReadyAndSinceWhen) {
   driver_.apply({a_service("web"), a_deployment("d", {a_run("web")})});
   const model::DecisionRecord* decision = driver_.controller().decision_about(key_of("web"));
   ASSERT_NE(decision, nullptr);
-  ASSERT_EQ(decision->answers.nodes.size(), 1U);
-  EXPECT_EQ(decision->answers.nodes.front().what,
+  ASSERT_EQ(decision->answers.nodes().size(), 1U);
+  EXPECT_EQ(decision->answers.nodes().front().what,
             "crun is NotReady since 1970-01-01T00:16:40.000Z");
 }
 

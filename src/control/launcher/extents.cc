@@ -24,73 +24,118 @@ bool has_a_past(const Durable& durable, const model::InstanceKey& key) {
   return record.home || record.own_runtime || durable.states.contains(key);
 }
 
-class Additions {
+// A request of which all instances are asked for in the same way.
+const model::RunRequest* find_plain(const Context& context, const RequestKey& key) {
+  const Durable& durable = context.state.durable();
+  const auto* asked = context.state.requests().find(key);
+  const bool is_plain = asked != nullptr && asked->run->instances &&
+                        !is_absent(durable, key.second) && !durable.rollouts.contains(key);
+  return is_plain ? asked->run : nullptr;
+}
+
+bool has_records_from(const Durable& durable, const RequestKey& key, std::uint32_t first) {
+  const auto record = durable.instances.lower_bound({key.first, key.second, first});
+  return record != durable.instances.end() && is_of(record->first, key);
+}
+
+bool any_waits(const Context& context, const RequestKey& key) {
+  const auto it = context.state.waiting().lower_bound({key.first, key.second, 0});
+  return it != context.state.waiting().end() && is_of(*it, key);
+}
+
+// Takes what is next of one request, as long as there is room for it.
+class Portion {
  public:
-  explicit Additions(const Context& context) : context_(context) {}
+  Portion(const Context& context, std::size_t at_most) : context_(context), at_most_(at_most) {}
 
-  // False: not as simple as that.
-  bool add(const RequestKey& key, std::uint32_t first) {
-    const auto* asked = find(key);
-    if (asked == nullptr || has_records_from(key, first)) return false;
-    for (std::uint32_t index = first; index < *asked->instances; ++index) add(*asked, index);
-    return true;
-  }
+  bool is_full() const { return asks_.size() >= at_most_; }
 
-  bool add_waiting(const RequestKey& key) {
+  // That were asked for before. False: not as simple as that.
+  bool take_waiting(const model::RunRequest& run, std::uint32_t& next, std::uint32_t end) {
+    const RequestKey key{run.item, run.subject};
     const auto& waiting = context_.state.waiting();
-    auto it = waiting.lower_bound({key.first, key.second, 0});
-    if (it == waiting.end() || !is_of(*it, key)) return true;
-    const auto* asked = find(key);
-    if (asked == nullptr) return false;
-    for (; it != waiting.end() && is_of(*it, key); ++it) {
-      if (it->index >= *asked->instances) break;  // nobody asks for it any more
-      if (has_a_past(durable(), *it)) return false;
-      add(*asked, it->index);
+    auto it = waiting.lower_bound({key.first, key.second, next});
+    for (; it != waiting.end() && is_of(*it, key) && it->index < end; ++it) {
+      if (is_full()) return true;
+      if (has_a_past(context_.state.durable(), *it)) return false;
+      take(run, it->index);
+      next = it->index + 1;
     }
+    next = std::max(next, end);
     return true;
   }
 
-  std::vector<Ask> in_scheduling_order() && {
-    std::ranges::sort(requests_, placement::scheduled_before);
-    return std::move(requests_);
+  bool take_new(const model::RunRequest& run, std::uint32_t& next, std::uint32_t end) {
+    if (next >= end || is_full()) return true;
+    if (has_records_from(context_.state.durable(), {run.item, run.subject}, next)) return false;
+    for (; next < end && !is_full(); ++next) take(run, next);
+    return true;
   }
+
+  std::vector<Ask> asks() && { return std::move(asks_); }
 
  private:
-  const Durable& durable() const { return context_.state.durable(); }
-
-  const model::RunRequest* find(const RequestKey& key) const {
-    const auto* asked = context_.state.requests().find(key);
-    const bool is_plain = asked != nullptr && asked->run->instances &&
-                          !is_absent(durable(), key.second) && !durable().rollouts.contains(key);
-    return is_plain ? asked->run : nullptr;
-  }
-
-  bool has_records_from(const RequestKey& key, std::uint32_t first) const {
-    const auto record = durable().instances.lower_bound({key.first, key.second, first});
-    return record != durable().instances.end() && is_of(record->first, key);
-  }
-
-  void add(const model::RunRequest& run, std::uint32_t index) {
-    requests_.push_back(placement::ask_of(run, item_of(durable(), run), index));
+  void take(const model::RunRequest& run, std::uint32_t index) {
+    asks_.push_back(placement::ask_of(run, item_of(context_.state.durable(), run), index));
   }
 
   const Context& context_;
-  std::vector<Ask> requests_;
+  const std::size_t at_most_;
+  std::vector<Ask> asks_;
 };
 
 }  // namespace
 
-std::optional<std::vector<Ask>> additional_requests(const Context& context,
-                                                    const std::map<RequestKey, Extent>& extents) {
-  Additions additions(context);
+void Additions::clear() {
+  parts_.clear();
+  order_.clear();
+  asked_.clear();
+}
+
+bool Additions::add(const Context& context, const RequestKey& key, const Extent& extent) {
+  const auto known = parts_.find(key);
+  if (known != parts_.end()) {
+    known->second.now = extent.now;
+    return true;
+  }
+  if (extent.now <= extent.before && !any_waits(context, key)) return true;
+  const auto* run = find_plain(context, key);
+  if (run == nullptr) return false;
+  const auto priority = placement::ask_of(*run, item_of(context.state.durable(), *run), 0).priority;
+  parts_[key] = {.priority = priority, .before = extent.before, .now = extent.now};
+  order_.insert({priority, key});
+  return true;
+}
+
+bool Additions::add(const Context& context, const std::map<RequestKey, Extent>& extents) {
   for (const auto& [key, extent] : extents) {
-    const bool is_simple = extent.now <= extent.before || additions.add(key, extent.before);
-    if (!is_simple) return std::nullopt;
+    if (!add(context, key, extent)) return false;
   }
   for (const RequestKey& key : context.calls.asked().requests) {
-    if (!additions.add_waiting(key)) return std::nullopt;
+    if (!asked_.insert(key).second || extents.contains(key)) continue;
+    const auto* asked = context.state.requests().find(key);
+    const std::uint32_t all = asked == nullptr ? 0 : asked->run->instances.value_or(0);
+    if (!add(context, key, {.before = all, .now = all})) return false;
   }
-  return std::move(additions).in_scheduling_order();
+  return true;
+}
+
+std::optional<std::vector<Ask>> Additions::take(const Context& context, std::size_t at_most) {
+  Portion portion(context, at_most);
+  while (!order_.empty() && !portion.is_full()) {
+    const RequestKey& key = order_.begin()->request;
+    Part& part = parts_.at(key);
+    const auto* run = find_plain(context, key);
+    const bool is_simple = run != nullptr &&
+                           portion.take_waiting(*run, part.next, std::min(part.before, part.now)) &&
+                           (part.next < part.before || portion.take_new(*run, part.next, part.now));
+    if (!is_simple) return std::nullopt;
+    if (part.next < part.now) break;
+    parts_.erase(key);
+    order_.erase(order_.begin());
+  }
+  if (empty()) asked_.clear();
+  return std::move(portion).asks();
 }
 
 std::optional<std::vector<model::InstanceRecord>> unasked_instances(

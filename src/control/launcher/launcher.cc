@@ -126,8 +126,9 @@ void Launcher::asks_for(Context& context, const RequestKey& key, const Extent& e
   const Durable& durable = context.state.durable();
   const bool changes_version =
       durable.rollouts.contains(key) || Rollouts::any_is_under_way(durable);
-  const bool is_new = extents_.emplace(key, extent).second;
-  if (changes_version || !is_new) return plan_anew();
+  const auto [known, is_new] = extents_.emplace(key, extent);
+  if (!is_new) known->second.now = extent.now;
+  if (changes_version) return plan_anew();
   must_plan_ = true;
 }
 
@@ -175,13 +176,15 @@ bool Launcher::could_be_let_go(Context& context,
   return !standing_->let_go(holdings, lower_on(context));
 }
 
-// Whether that was all there was to do.
+// Whether that was all there was to do, but for what a later step goes on with.
 bool Launcher::go_on(Context& context) {
   if (!standing_) return false;
+  may_go_on_ = false;
   const auto unasked = unasked_instances(context, extents_);
   if (!unasked || !could_be_let_go(context, *unasked)) return false;
-  auto requests = additional_requests(context, extents_);
-  auto decisions = requests ? standing_->add(*std::move(requests)) : std::nullopt;
+  if (!additions_.add(context, extents_)) return false;
+  auto asks = additions_.take(context, context.config.placed_at_once);
+  auto decisions = asks ? standing_->add(*std::move(asks)) : std::nullopt;
   if (!decisions) return false;
   const Recorded recorded = record_decisions(context, *decisions, *unasked, changes_);
   if (!recorded.as_is) standing_.reset();
@@ -244,11 +247,6 @@ void Launcher::add_edited(Context& context) {
 
 // What is asked for is waited for, whether or not anything about it changes.
 void Launcher::add_asked(Context& context) {
-  for (const RequestKey& request : context.calls.asked().requests) {
-    for (const model::InstanceRecord* record : records_of(context.state.durable(), request)) {
-      if (record->place) changes_.changed[record->key];
-    }
-  }
   for (const model::InstanceKey& key : context.calls.asked().instances) {
     changes_.changed[key];
   }
@@ -282,14 +280,22 @@ void Launcher::plan_all(Context& context) {
 void Launcher::decide(Context& context) {
   if (!context.reachability.settled()) return;
   const bool helps_somebody = follow_usage(context);
-  if (!must_plan_ && !helps_somebody) return;
-  changes_ = {};
-  if (helps_somebody || plans_everything() || !go_on(context)) plan_all(context);
+  const bool goes_on = !additions_.empty();
+  if (!must_plan_ && !helps_somebody && !(goes_on && may_go_on_)) return;
+  if (!goes_on) changes_ = {};
+  if (helps_somebody || plans_everything() || !go_on(context)) {
+    plan_all(context);
+    additions_.clear();
+  }
   must_plan_ = all_changed_ = looks_at_all_ = false;
   extents_.clear();
   // What made us plan may also have changed how much room there is.
   context.orders.look_at_postponed();
-  begin_runs(context);
+  if (additions_.empty()) begin_runs(context);
+}
+
+Time Launcher::next(const Context& context) const {
+  return additions_.empty() ? kNever : context.now;
 }
 
 }  // namespace berth::control

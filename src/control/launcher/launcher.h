@@ -5,6 +5,7 @@
 #include <optional>
 #include <set>
 
+#include "control/launcher/extents.h"
 #include "control/plan_changes.h"
 #include "control/step.h"
 #include "model/ids.h"
@@ -13,12 +14,6 @@
 namespace berth::control {
 
 struct Context;
-
-// How many instances a request has asked for, and asks for now. All else of it is the same.
-struct Extent {
-  std::uint32_t before = 0;
-  std::uint32_t now = 0;
-};
 
 // The room of what runs where: it plans, and turns the plan into records. The last plan stands, and
 // goes on with more or less that is asked for, until something else of what it was made of changes;
@@ -45,7 +40,10 @@ class Launcher {
   // By its agent: it is looked at by each plan. Whether that is news.
   bool start_refused(const model::InstanceKey& key) { return refused_starts_.insert(key).second; }
 
+  // It goes on once in a step, however often it decides.
+  void begin_step() { may_go_on_ = true; }
   void decide(Context& context);
+  Time next(const Context& context) const;
   void forget(const model::NodeId& node) { used_otherwise_.erase(node); }
 
  private:
@@ -73,11 +71,13 @@ class Launcher {
   bool all_changed_ = false;
   bool looks_at_all_ = false;
   std::map<RequestKey, Extent> extents_;  // that have changed
+  Additions additions_;                   // and what of them was not placed yet
+  bool may_go_on_ = false;
   std::set<model::NodeId> used_otherwise_;
   std::uint64_t cluster_changes_ = 0;
   std::set<model::InstanceKey> refused_starts_;
   Standing standing_;
-  PlanChanges changes_;  // of the plans of this step
+  PlanChanges changes_;  // of the plans of this step, and of those before that it goes on with
 };
 
 }  // namespace berth::control

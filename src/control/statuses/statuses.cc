@@ -331,4 +331,15 @@ const model::InstanceStatus* Statuses::published(const model::InstanceKey& key) 
   return known != nullptr && known->published ? &*known->published : nullptr;
 }
 
+std::vector<const model::InstanceStatus*> Statuses::published_of(
+    const std::pair<model::ItemId, model::SubjectId>& request) const {
+  std::vector<const model::InstanceStatus*> statuses;
+  auto it = instances_.lower_bound({request.first, request.second, 0});
+  for (; it != instances_.end(); ++it) {
+    if (it->first.item != request.first || it->first.subject != request.second) break;
+    if (it->second.published) statuses.push_back(&*it->second.published);
+  }
+  return statuses;
+}
+
 }  // namespace berth::control

@@ -53,6 +53,9 @@ class Statuses {
       const Context& context, const std::pair<model::ItemId, model::SubjectId>& request) const;
   // What listeners have heard last; nullptr: nothing.
   const model::InstanceStatus* published(const model::InstanceKey& key) const;
+  // Of one request, ordered by index.
+  std::vector<const model::InstanceStatus*> published_of(
+      const std::pair<model::ItemId, model::SubjectId>& request) const;
 
  private:
   // What we know of an instance beside its record.
