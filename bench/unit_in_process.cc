@@ -90,11 +90,16 @@ void UnitInProcess::report_load(const model::NodeId& node, const model::Usage& s
 }
 
 void UnitInProcess::step(control::Event event) {
+  auto wake_at = step(std::span(&event, 1));
+  while (wake_at && *wake_at <= now_) wake_at = step(std::span<const control::Event>());
+}
+
+std::optional<Time> UnitInProcess::step(std::span<const control::Event> events) {
   now_ += 1us;
   double deciding = 0;
   const control::Effects effects = [&] {
     const Stopwatch watch(deciding, of_this_thread);
-    return controller_.step(now_, std::span(&event, 1));
+    return controller_.step(now_, events);
   }();
   spent_.deciding += deciding;
   spent_.longest = std::max(spent_.longest, deciding);
@@ -110,6 +115,7 @@ void UnitInProcess::step(control::Event event) {
     const auto* accepted = std::get_if<control::Accepted>(&reply.answer);
     if (accepted != nullptr) refused_ = accepted->refused.size();
   }
+  return effects.wake_at;
 }
 
 std::string UnitInProcess::encoded(const control::Outgoing& outgoing) {

@@ -2,6 +2,8 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -66,6 +68,7 @@ class UnitInProcess {
   };
 
   void step(control::Event event);
+  std::optional<Time> step(std::span<const control::Event> events);
   void receive(const model::NodeId& node, model::Report report);
   void carry_out(const std::string& command, const model::NodeId& node);
   model::Report next_report(StandIn& agent) const;

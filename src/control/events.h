@@ -154,7 +154,8 @@ struct Consequence {
 // moves.
 struct Accepted {
   std::uint64_t revision = 0;
-  std::map<model::InstanceKey, model::Problem> refused;
+  std::map<model::InstanceKey, model::Problem> refused;  // that it asked for, or that it concerns
+  std::size_t refused_others = 0;
   std::vector<Consequence> consequences = {};
   std::vector<placement::Relief> relief = {};
   std::vector<model::InstanceKey> moved = {};

@@ -302,8 +302,8 @@ class Display {
     for (const std::string& warning : accepted.warnings()) {
       console_.err << printable(warning) << '\n';
     }
-    const std::size_t others =
-        static_cast<std::size_t>(accepted.refused_size()) - progress.refused();
+    const std::size_t others = static_cast<std::size_t>(accepted.refused_size()) -
+                               progress.refused() + accepted.refused_others();
     if (others > 0) {
       console_.err << fmt::format(
           "{} of other deployments cannot be placed; see berth get instances.\n",

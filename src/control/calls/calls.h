@@ -12,7 +12,9 @@ struct Context;
 // A call that has been carried out, and is answered when the step is sealed.
 struct AcceptedCall {
   CallId call = 0;
-  bool planned = false;  // then the answer tells what was refused
+  bool planned = false;  // then the answer tells what was refused of these:
+  std::set<RequestKey> requests = {};
+  std::vector<model::InstanceKey> changed = {};
   std::vector<Consequence> consequences = {};
   std::vector<placement::Relief> relief = {};
   std::vector<model::InstanceKey> moved = {};

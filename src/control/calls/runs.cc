@@ -1,7 +1,6 @@
 #include "control/calls/runs.h"
 
 #include <algorithm>
-#include <iterator>
 #include <limits>
 
 #include "base/check.h"
@@ -80,19 +79,24 @@ bool Runs::is_done(const Context& context, const model::InstanceKey& key,
 }
 
 std::vector<model::InstanceStatus> Runs::statuses_of(const Context& context, const Run& run) {
-  std::map<model::InstanceKey, const model::InstanceStatus*> told;
-  for (const auto& [key, awaited] : run.awaited) {
-    told.emplace_hint(told.end(), key, context.statuses.published(key));
-  }
+  std::vector<const model::InstanceStatus*> told;
   for (const auto& [request, count] : run.requests) {
     for (const auto* status : context.statuses.published_of(request)) {
-      if (status->key.index < count) told.emplace(status->key, status);
+      if (status->key.index < count) told.push_back(status);
     }
   }
-  std::vector<model::InstanceStatus> statuses;
-  for (const auto& [key, status] : told) {
-    if (status != nullptr) statuses.push_back(*status);
+  const auto others = static_cast<std::ptrdiff_t>(told.size());
+  for (const auto& [key, awaited] : run.awaited) {
+    const auto* status = context.statuses.published(key);
+    if (status != nullptr) told.push_back(status);
   }
+  const auto key_of = [](const auto* status) -> const auto& { return status->key; };
+  std::ranges::inplace_merge(told, told.begin() + others, {}, key_of);
+  const auto repeated = std::ranges::unique(told);
+  told.erase(repeated.begin(), repeated.end());
+  std::vector<model::InstanceStatus> statuses;
+  statuses.reserve(told.size());
+  for (const auto* status : told) statuses.push_back(*status);
   return statuses;
 }
 
@@ -151,14 +155,13 @@ void Runs::await_requests(Context& context, RunNumber number, Run& run) {
 }
 
 void Runs::await_instances(Context& context, RunNumber number, Run& run, const Changed& changed) {
-  auto status = context.changes.instances.begin();
-  for (const auto& [key, nodes] : changed) {  // each goes beside the one before
-    status = std::next(context.changes.instances.insert(status, key));
+  for (const auto& [key, nodes] : changed) {
     const auto asked = run.requests.find({key.item, key.subject});
     const bool is_one_of_them = asked != run.requests.end() && key.index < asked->second;
     if (is_one_of_them && nodes.empty()) continue;
     run.awaited.emplace_hint(run.awaited.end(), key)->second.nodes_before = nodes;
     waiting_for_[key].insert(number);
+    context.changes.instances.insert(key);
   }
   run.open = run.awaited.size();
 }

@@ -254,12 +254,19 @@ void Launcher::add_asked(Context& context) {
 
 void Launcher::begin_runs(Context& context) {
   if (!context.calls.needs_plan()) return;
-  const auto consequences = consequences_of_the_plan(context, changes_);
+  AcceptedCall accepted{.planned = true,
+                        .requests = context.calls.asked().requests,
+                        .consequences = consequences_of_the_plan(context, changes_)};
+  for (const auto& [key, nodes] : changes_.changed) {
+    const bool is_asked_for = accepted.requests.contains({key.item, key.subject});
+    if (!is_asked_for) accepted.changed.push_back(key);
+  }
   add_edited(context);
   add_asked(context);
   const auto asked_for = asked_by_the_call(context);
   for (const CallId call : context.calls.take_planned()) {
-    context.calls.answer_when_sealed({.call = call, .planned = true, .consequences = consequences});
+    accepted.call = call;
+    context.calls.answer_when_sealed(accepted);
     context.runs.begin(context, {.call = call, .asked_for = asked_for}, changes_.changed);
   }
 }

@@ -343,7 +343,8 @@ class Recording {
   }
 
   void forget_unasked_refusals() {
-    for (const auto& [key, refusal] : context_.statuses.refusals()) {
+    const std::set<model::InstanceKey> refused = context_.statuses.refused();
+    for (const model::InstanceKey& key : refused) {
       if (find_request(key) != nullptr) continue;
       context_.statuses.forget_refusal(key);
       context_.state.erase<model::DecisionRecord>(key);

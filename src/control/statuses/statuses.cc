@@ -275,12 +275,15 @@ const model::Problem* Statuses::refusal_of(const model::InstanceKey& key) const 
   return known != nullptr && known->refusal ? &*known->refusal : nullptr;
 }
 
-std::map<model::InstanceKey, model::Problem> Statuses::refusals() const {
-  std::map<model::InstanceKey, model::Problem> refusals;
-  for (const model::InstanceKey& key : refused_) {
-    refusals.emplace_hint(refusals.end(), key, *instances_.at(key).refusal);
+std::vector<model::InstanceKey> Statuses::refused_of(
+    const std::pair<model::ItemId, model::SubjectId>& request) const {
+  std::vector<model::InstanceKey> keys;
+  auto it = refused_.lower_bound({request.first, request.second, 0});
+  for (; it != refused_.end(); ++it) {
+    if (it->item != request.first || it->subject != request.second) break;
+    keys.push_back(*it);
   }
-  return refusals;
+  return keys;
 }
 
 bool Statuses::is_new_there(const model::InstanceKey& key) const {

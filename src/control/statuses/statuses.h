@@ -23,7 +23,10 @@ class Statuses {
   bool refuse(Context& context, const model::InstanceKey& key, model::Problem problem);
   void forget_refusal(const model::InstanceKey& key);
   const model::Problem* refusal_of(const model::InstanceKey& key) const;
-  std::map<model::InstanceKey, model::Problem> refusals() const;
+  const std::set<model::InstanceKey>& refused() const { return refused_; }
+  // Those of one request, ordered by index.
+  std::vector<model::InstanceKey> refused_of(
+      const std::pair<model::ItemId, model::SubjectId>& request) const;
 
   // Whether it has not been active since it got its place.
   void got_place(const model::InstanceKey& key) { instances_[key].is_new_there = true; }

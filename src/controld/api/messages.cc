@@ -188,6 +188,7 @@ v1::Accepted to_message(const control::Accepted& accepted) {
     *refused.mutable_key() = codec::to_wire(key);
     *refused.mutable_problem() = codec::to_wire(problem);
   }
+  message.set_refused_others(accepted.refused_others);
   for (const placement::Relief& relief : accepted.relief) {
     *message.add_relief() = to_message(relief);
   }
