@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <memory>
 #include <stdexcept>
@@ -13,6 +14,39 @@
 
 namespace berth::bench {
 namespace {
+
+bool answers(const RealUnit& unit) {
+  return client::call<v1::Nodes>(
+             unit.client(), {.method = client::Method::Get, .path = "/v1/nodes", .body = nullptr})
+      .has_value();
+}
+
+// Somebody else, who asks again and again.
+class Bystander {
+ public:
+  explicit Bystander(const RealUnit& unit) : thread_([this, &unit] { ask(unit); }) {}
+  ~Bystander() { stop(); }
+
+  // The longest that an answer has taken.
+  double stop() {
+    stops_ = true;
+    if (thread_.joinable()) thread_.join();
+    return longest_;
+  }
+
+ private:
+  void ask(const RealUnit& unit) {
+    while (!stops_) {
+      const auto start = Clock::now();
+      if (answers(unit)) longest_ = std::max(longest_, seconds_since(start));
+      std::this_thread::sleep_for(std::chrono::milliseconds(2));
+    }
+  }
+
+  std::atomic<bool> stops_ = false;
+  double longest_ = 0;
+  std::thread thread_;
+};
 
 // A real control plane, and agents that carry out commands at once.
 class Applied {
@@ -28,9 +62,11 @@ class Applied {
 
   // A deployment of its own; until it is durable, or until all of it is active.
   enum class Until { Durable, Active };
-  void ask(const std::string& name, std::uint32_t instances, Until until) {
+  void ask(const std::string& name, std::uint32_t instances, Until until,
+           const std::string& label = "") {
     model::RunRequest run{
         .item = model::ItemId{"plain"}, .subject = model::SubjectId{name}, .instances = instances};
+    if (!label.empty()) run.labels = {label};
     v1::ApplyRequest request;
     auto& file = *request.add_files();
     file.set_name("bench.yaml");
@@ -48,9 +84,9 @@ class Applied {
 
   // Each a deployment of so many instances: seconds for one.
   double time(const std::string& name, int times, std::uint32_t instances) {
-    const auto start = std::chrono::steady_clock::now();
+    const auto start = Clock::now();
     for (int i = 0; i < times; ++i) ask(fmt::format("{}-{}", name, i), instances, Until::Durable);
-    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count() / times;
+    return seconds_since(start) / times;
   }
 
  private:
@@ -69,6 +105,25 @@ class Applied {
   std::vector<std::unique_ptr<InstantAgent>> agents_;
   bool has_item_ = false;
 };
+
+// Nobody else shall wait for it, nor after a restart.
+void add_a_crowd(std::vector<Row>& rows) {
+  constexpr std::uint32_t kCount = 80'000;
+  Applied applied(16);
+  applied.ask("few", 100, Applied::Until::Active);
+  Bystander bystander(applied.unit());
+  const auto start = Clock::now();
+  applied.ask("nowhere", kCount, Applied::Until::Durable, "moon");
+  const double seconds = seconds_since(start);
+  std::this_thread::sleep_for(std::chrono::seconds(1));
+  rows.push_back({"80,000 that fit nowhere", seconds, "s until it is durable",
+                  fmt::format("{:.0f} ms the longest answer to others", bystander.stop() * 1e3)});
+  const double up = applied.unit().restart();
+  Bystander later(applied.unit());
+  std::this_thread::sleep_for(std::chrono::seconds(10));
+  rows.push_back({"  after a restart", up, "s until it answers",
+                  fmt::format("{:.0f} ms the longest answer after that", later.stop() * 1e3)});
+}
 
 }  // namespace
 
@@ -94,6 +149,7 @@ std::vector<Row> durable_applies() {
                   fmt::format("{:.0f} MiB anonymous by now", footprint_of(berthd).anonymous_mib)});
   rows.push_back({"start", applied.unit().restart() * 1e3, "ms until it answers",
                   "with 21,100 instances on record"});
+  add_a_crowd(rows);
   return rows;
 }
 

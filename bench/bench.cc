@@ -26,6 +26,10 @@ const std::vector<Benchmark>& all_benchmarks() {
   return kAll;
 }
 
+double seconds_since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
 double best_of(const std::function<double()>& timing) {
   constexpr int kTimings = 3;
   double best = timing();
@@ -34,7 +38,6 @@ double best_of(const std::function<double()>& timing) {
 }
 
 double seconds_per(std::size_t calls, const std::function<void()>& work) {
-  using Clock = std::chrono::steady_clock;
   return best_of([&] {
     const auto start = Clock::now();
     work();

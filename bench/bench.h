@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <functional>
 #include <optional>
 #include <string>
@@ -34,6 +35,10 @@ struct Benchmark {
 };
 
 const std::vector<Benchmark>& all_benchmarks();
+
+using Clock = std::chrono::steady_clock;
+
+double seconds_since(Clock::time_point start);
 
 // The best of several timings: noise only ever adds.
 double best_of(const std::function<double()>& timing);

@@ -13,7 +13,6 @@ namespace {
 
 using placement::Cluster;
 using placement::Holding;
-using Clock = std::chrono::steady_clock;
 
 double nanoseconds_since(Clock::time_point start) {
   return std::chrono::duration<double, std::nano>(Clock::now() - start).count();

@@ -19,18 +19,12 @@
 namespace berth::bench {
 namespace {
 
-using Clock = std::chrono::steady_clock;
-
 constexpr std::uint32_t kInstances = 1'000;
 constexpr int kUnitStatuses = 500;
 constexpr int kAgents = 100;
 constexpr int kCallers = 8;
 constexpr int kAppliesOfCaller = 200;
 constexpr auto kIdle = std::chrono::seconds(10);
-
-double seconds_since(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
-}
 
 v1::ApplyRequest request_for(std::uint32_t instances) {
   v1::ApplyRequest request;
