@@ -21,10 +21,13 @@ bool answers(const RealUnit& unit) {
       .has_value();
 }
 
-// Somebody else, who asks again and again.
+using Agents = std::vector<std::unique_ptr<InstantAgent>>;
+
+// Somebody else, who asks again and again, while the agents go on talking.
 class Bystander {
  public:
-  explicit Bystander(const RealUnit& unit) : thread_([this, &unit] { ask(unit); }) {}
+  Bystander(const RealUnit& unit, const Agents& agents)
+      : thread_([this, &unit, &agents] { ask(unit, agents); }) {}
   ~Bystander() { stop(); }
 
   // The longest that an answer has taken.
@@ -35,10 +38,15 @@ class Bystander {
   }
 
  private:
-  void ask(const RealUnit& unit) {
+  void ask(const RealUnit& unit, const Agents& agents) {
+    auto last_beat = Clock::now();
     while (!stops_) {
       const auto start = Clock::now();
       if (answers(unit)) longest_ = std::max(longest_, seconds_since(start));
+      if (seconds_since(last_beat) > 1) {
+        for (const auto& agent : agents) agent->beat();
+        last_beat = Clock::now();
+      }
       std::this_thread::sleep_for(std::chrono::milliseconds(2));
     }
   }
@@ -59,6 +67,7 @@ class Applied {
   }
 
   RealUnit& unit() { return unit_; }
+  const Agents& agents() const { return agents_; }
 
   // A deployment of its own; until it is durable, or until all of it is active.
   enum class Until { Durable, Active };
@@ -102,7 +111,7 @@ class Applied {
   }
 
   RealUnit unit_;
-  std::vector<std::unique_ptr<InstantAgent>> agents_;
+  Agents agents_;
   bool has_item_ = false;
 };
 
@@ -111,7 +120,7 @@ void add_a_crowd(std::vector<Row>& rows) {
   constexpr std::uint32_t kCount = 80'000;
   Applied applied(16);
   applied.ask("few", 100, Applied::Until::Active);
-  Bystander bystander(applied.unit());
+  Bystander bystander(applied.unit(), applied.agents());
   const auto start = Clock::now();
   applied.ask("nowhere", kCount, Applied::Until::Durable, "moon");
   const double seconds = seconds_since(start);
@@ -119,7 +128,7 @@ void add_a_crowd(std::vector<Row>& rows) {
   rows.push_back({"80,000 that fit nowhere", seconds, "s until it is durable",
                   fmt::format("{:.0f} ms the longest answer to others", bystander.stop() * 1e3)});
   const double up = applied.unit().restart();
-  Bystander later(applied.unit());
+  Bystander later(applied.unit(), applied.agents());
   std::this_thread::sleep_for(std::chrono::seconds(10));
   rows.push_back({"  after a restart", up, "s until it answers",
                   fmt::format("{:.0f} ms the longest answer after that", later.stop() * 1e3)});

@@ -47,7 +47,7 @@ struct Config {
   std::uint32_t first_vxlan = 4096;
   std::uint64_t instances_max = 1'000'000;  // that can be asked for
   // Instances that are asked for in addition and placed in a step; it takes some 10 us for each.
-  std::size_t placed_at_once = 2'000;
+  std::size_t placed_at_once = 1'000;
   Duration date_of_zero{};  // of the clock, since 1970: for dates that are kept and told to people
   std::uint64_t life = 0;   // drawn for each start: see hold/lives.h
   Walk walk = Walk::Dirty;

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "control/hold/hold.h"
-#include "control/id_pool.h"
 #include "control/launcher/adoption.h"
 #include "control/launcher/snapshot.h"
 #include "control/record_events.h"
@@ -25,15 +24,12 @@ void Controller::start() {
   }
   context_.network.restore(context_);
   context_.lifetime.restore(context_);
+  context_.statuses.restore(context_);
   for (const auto& [key, record] : context_.state.durable().instances) {
-    context_.changes.instances.insert(key);
+    context_.changes.instances.insert(context_.changes.instances.end(), key);
     if (record.phase == model::Phase::Placed) {
       context_.statuses.await_confirmation(context_, key, context_.config.confirm_timeout);
     }
-  }
-  for (const auto& [key, decision] : context_.state.durable().decisions) {
-    if (context_.state.find<model::InstanceRecord>(key) != nullptr) continue;
-    context_.statuses.refuse(context_, key, no_free_ids());
   }
 }
 
@@ -86,7 +82,6 @@ void Controller::write_down_times() {
 // Whose turn it is to be updated, then the plan that does so, until both are done.
 void Controller::plan() {
   if (!context_.reachability.settled()) return;
-  context_.launcher.begin_step();
   do {
     context_.rollouts.take_turns(context_);
     context_.launcher.decide(context_);
@@ -129,10 +124,11 @@ void Controller::look_on() {
   context_.statuses.decide(context_);
 }
 
-Effects Controller::step(Time now, std::span<const Event> batch) {
+Effects Controller::step(Time now, std::span<const Event> batch, Pace pace) {
   context_.now = now;
   context_.state.begin_step();
   context_.effects = Effects{};
+  context_.launcher.begin_step(pace);
   if (!context_.reachability.has_started()) start();
   for (const Event& event : batch) take(event);
   is_held(context_) ? look_on() : decide();

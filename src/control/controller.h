@@ -19,7 +19,7 @@ class Controller {
   Controller(Config config, Durable restored);
 
   // The shell must make `writes` durable before it does anything else with the effects.
-  Effects step(Time now, std::span<const Event> batch);
+  Effects step(Time now, std::span<const Event> batch, Pace pace = Pace::GoOn);
 
   const Durable& durable() const { return context_.state.durable(); }
   bool settled() const { return context_.reachability.settled(); }
@@ -30,6 +30,10 @@ class Controller {
     return control::rebuilt_requests(context_.nodes);
   }
   const std::map<model::NodeId, ObservedNode>& nodes() const { return context_.nodes; }
+  // That are placed there, leave it, or are erased from it.
+  const std::set<model::InstanceKey>& instances_on(const model::NodeId& node) const {
+    return context_.state.instances_on(node);
+  }
   // Against the thresholds of the node.
   const NodeLoad& load_of(const model::NodeId& node) const { return context_.loads.of(node); }
   // Of the instances that use much, or have until now.

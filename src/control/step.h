@@ -12,6 +12,10 @@
 
 namespace berth::control {
 
+// Whether a step goes on with what is asked for and was not placed yet. Who makes its effects
+// durable holds it back while it is behind, and lets it go on later.
+enum class Pace { GoOn, HeldBack };
+
 // What has happened in a step that several rooms care about. Each has one meaning; it is said by
 // those that know, read by those that list it below, and over with the step.
 struct Changes {

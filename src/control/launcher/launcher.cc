@@ -179,11 +179,12 @@ bool Launcher::could_be_let_go(Context& context,
 // Whether that was all there was to do, but for what a later step goes on with.
 bool Launcher::go_on(Context& context) {
   if (!standing_) return false;
-  may_go_on_ = false;
+  const bool waits_its_turn = !additions_.empty() && !may_go_on_;
   const auto unasked = unasked_instances(context, extents_);
   if (!unasked || !could_be_let_go(context, *unasked)) return false;
   if (!additions_.add(context, extents_)) return false;
-  auto asks = additions_.take(context, context.config.placed_at_once);
+  auto asks = additions_.take(context, waits_its_turn ? 0 : context.config.placed_at_once);
+  may_go_on_ = false;
   auto decisions = asks ? standing_->add(*std::move(asks)) : std::nullopt;
   if (!decisions) return false;
   const Recorded recorded = record_decisions(context, *decisions, *unasked, changes_);
@@ -302,7 +303,7 @@ void Launcher::decide(Context& context) {
 }
 
 Time Launcher::next(const Context& context) const {
-  return additions_.empty() ? kNever : context.now;
+  return additions_.empty() || pace_ == Pace::HeldBack ? kNever : context.now;
 }
 
 }  // namespace berth::control

@@ -40,8 +40,11 @@ class Launcher {
   // By its agent: it is looked at by each plan. Whether that is news.
   bool start_refused(const model::InstanceKey& key) { return refused_starts_.insert(key).second; }
 
-  // It goes on once in a step, however often it decides.
-  void begin_step() { may_go_on_ = true; }
+  // It goes on once in a step, however often it decides; not if it is held back.
+  void begin_step(Pace pace) {
+    pace_ = pace;
+    may_go_on_ = pace == Pace::GoOn;
+  }
   void decide(Context& context);
   Time next(const Context& context) const;
   void forget(const model::NodeId& node) { used_otherwise_.erase(node); }
@@ -72,7 +75,8 @@ class Launcher {
   bool looks_at_all_ = false;
   std::map<RequestKey, Extent> extents_;  // that have changed
   Additions additions_;                   // and what of them was not placed yet
-  bool may_go_on_ = false;
+  Pace pace_ = Pace::GoOn;
+  bool may_go_on_ = true;
   std::set<model::NodeId> used_otherwise_;
   std::uint64_t cluster_changes_ = 0;
   std::set<model::InstanceKey> refused_starts_;

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "control/context.h"
+#include "control/id_pool.h"
 #include "control/rollout/handover.h"
 
 namespace berth::control {
@@ -197,7 +198,8 @@ void Statuses::publish(Context& context, const model::InstanceKey& key,
   if (status == known.published) return;
   if (status) {
     const bool same_words = known.published && reads_the_same(*status, *known.published);
-    if (!same_words) context.note(NoteKind::StatusChanged, key, status_in_words(*status));
+    if (!same_words && !is_new_)
+      context.note(NoteKind::StatusChanged, key, status_in_words(*status));
     context.effects.changes.push_back(*status);
   } else {
     context.effects.changes.push_back(gone(*known.published));
@@ -221,9 +223,22 @@ void Statuses::decide(Context& context) {
     alarms_.erase(alarms_.begin());
   }
   for (const model::InstanceKey& key : context.changes.instances) publish_and_forget(context, key);
+  is_new_ = false;
 }
 
 // --- What others tell --------------------------------------------------------------------------
+
+void Statuses::restore(Context& context) {
+  is_new_ = true;
+  for (const auto& [key, decision] : context.state.durable().decisions) {
+    const auto* record = context.state.find<model::InstanceRecord>(key);
+    if (record == nullptr) {
+      refuse(context, key, no_free_ids());
+    } else if (record->phase == model::Phase::Waiting && decision.reason) {
+      refuse(context, key, {std::string(to_string(*decision.reason)), decision.hint});
+    }
+  }
+}
 
 bool Statuses::refuse(Context& context, const model::InstanceKey& key, model::Problem problem) {
   Known& known = instances_[key];

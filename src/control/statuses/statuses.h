@@ -19,6 +19,8 @@ struct Context;
 // them.
 class Statuses {
  public:
+  // After a start: what was refused is, until it is decided otherwise.
+  void restore(Context& context);
   // Why it could not be placed, by the last decision about it. Whether the reason is another one.
   bool refuse(Context& context, const model::InstanceKey& key, model::Problem problem);
   void forget_refusal(const model::InstanceKey& key);
@@ -88,6 +90,7 @@ class Statuses {
                Known& known);
   void publish_and_forget(Context& context, const model::InstanceKey& key);
 
+  bool is_new_ = false;  // what it tells first is what was, and no news
   IndexedMap<model::InstanceKey, Known> instances_;
   std::set<model::InstanceKey> refused_;  // those with a refusal
   std::set<std::pair<Time, model::InstanceKey>> alarms_;

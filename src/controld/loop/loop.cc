@@ -91,7 +91,8 @@ void Loop::turn() {
   look_after(writer_.take_outcome());
   write();
   if (const auto why = trouble()) refuse_waiting_calls(refusal_for(*why));
-  const bool is_due = wake_at_ && *wake_at_ <= shell::now();
+  const bool is_due =
+      (wake_at_ && *wake_at_ <= shell::now()) || (is_held_back_ && !outbox_.is_behind());
   if (!outbox_.is_full() && (!facts_.empty() || is_due)) step();
   write();
   pass_on_store_calls();
@@ -175,7 +176,9 @@ void Loop::step() {
   const auto calls = static_cast<std::size_t>(std::ranges::count_if(
       batch, [](const control::Event& event) { return call_of(event).has_value(); }));
   awaited_calls_ -= std::min(awaited_calls_, calls);
-  control::Effects effects = controller_.step(shell::now(), batch);
+  is_held_back_ = outbox_.is_behind();
+  control::Effects effects = controller_.step(
+      shell::now(), batch, is_held_back_ ? control::Pace::HeldBack : control::Pace::GoOn);
   {
     const std::lock_guard lock(mutex_);
     stats_.step_seconds.add(seconds_since(started));

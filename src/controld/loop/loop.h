@@ -169,6 +169,7 @@ class Loop {
   std::vector<Reader> looks_;
   std::vector<StoreCall> store_calls_;
   std::optional<Time> wake_at_;
+  bool is_held_back_ = false;  // the last step was: it goes on when the writer has caught up
   Outbox<Sealed> outbox_;
   Time retry_at_{};                // of a commit that has failed
   Time commit_overdue_at_{};       // of the one under way

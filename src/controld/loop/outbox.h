@@ -14,7 +14,8 @@ namespace berth::controld {
 
 struct OutboxLimits {
   std::size_t steps = 1'000;
-  std::size_t bytes = 32 << 20;  // of changes that are not durable
+  std::size_t bytes = 32 << 20;    // of changes that are not durable
+  std::size_t behind = 128 << 10;  // of those that wait for a commit before them
 };
 
 // Says what may leave when. Steps are sealed in their order, each with the changes that it has to
@@ -65,6 +66,8 @@ class Outbox {
   bool is_full() const {
     return steps_.size() >= limits_.steps || bytes_ + commit_bytes_ >= limits_.bytes;
   }
+  // Whether much waits for a commit that is under way: whoever looks would wait for both.
+  bool is_behind() const { return is_under_way_ && bytes_ >= limits_.behind; }
   bool is_under_way() const { return is_under_way_; }
   // Whether there is something to begin a commit with.
   bool has_changes() const { return !commit_.empty() || !gathered_.empty(); }

@@ -47,15 +47,15 @@ TEST_F(DesiredDocuments, ANameMeansAllVersionsOrOne) {
 }
 
 TEST_F(DesiredDocuments, AWriteTellsWhatItDoesToADocument) {
-  const auto put = document_change({control::table_of<model::Item>(), "db@1", item("db", "1")});
+  const auto put = document_change(control::put_write(item("db", "1")));
   ASSERT_TRUE(put && put->document);
   EXPECT_EQ(put->kind->name, "Item");
   EXPECT_EQ(put->id, "db@1");
-  const auto erased = document_change({control::table_of<model::Subject>(), "car", std::nullopt});
+  const auto erased =
+      document_change(control::erase_write<model::Subject>(model::SubjectId("car")));
   ASSERT_TRUE(erased);
   EXPECT_FALSE(erased->document);
-  EXPECT_FALSE(
-      document_change({control::table_of<model::CounterRecord>(), "", model::CounterRecord{}}));
+  EXPECT_FALSE(document_change(control::put_write(model::CounterRecord{})));
 }
 
 }  // namespace

@@ -97,38 +97,36 @@ NodeView view_of(const Controller& controller, const model::NodeRecord& record, 
   return view;
 }
 
-// Adds what each placed instance asks of its node.
-void add_reservations(const control::Durable& durable, std::map<model::NodeId, NodeView>& nodes) {
-  for (const auto& [key, record] : durable.instances) {
-    if (!record.place) continue;
-    const auto node = nodes.find(record.place->node);
-    if (node == nodes.end()) continue;
+// Adds what each instance asks that is placed there.
+void add_reservations(const Controller& controller, NodeView& view) {
+  const control::Durable& durable = controller.durable();
+  for (const model::InstanceKey& key : controller.instances_on(view.id)) {
+    const model::InstanceRecord& record = durable.instances.at(key);
+    if (!record.place || record.place->node != view.id) continue;
     const auto item = durable.items.find({key.item, record.version});
     if (item == durable.items.end()) continue;
     const placement::Amounts asked =
-        placement::asked_of(item->second, node->second.info.capacity, node->second.settings);
-    node->second.reserved = node->second.reserved + model::Usage{asked.cpu, asked.ram};
+        placement::asked_of(item->second, view.info.capacity, view.settings);
+    view.reserved = view.reserved + model::Usage{asked.cpu, asked.ram};
   }
 }
 
 // What the node itself still lists counts too: a drain is done when that is nothing that could run.
-void count_instances(const Controller& controller, std::map<model::NodeId, NodeView>& nodes) {
-  std::map<model::NodeId, std::map<model::InstanceKey, bool>> must_go;
+void count_instances(const Controller& controller, NodeView& view) {
+  std::map<model::InstanceKey, bool> must_go;
   const auto is_service = [](model::ItemType type) { return type != model::ItemType::Component; };
-  for (const auto& [key, record] : controller.durable().instances) {
-    if (record.place) must_go[record.place->node][key] = is_service(record.type);
-    if (record.leaving) must_go[record.leaving->place.node][key] = is_service(record.type);
+  const auto is_here = [&view](const auto& at) { return at && at->node == view.id; };
+  for (const model::InstanceKey& key : controller.instances_on(view.id)) {
+    const model::InstanceRecord& record = controller.durable().instances.at(key);
+    const bool leaves = record.leaving && record.leaving->place.node == view.id;
+    if (is_here(record.place) || leaves) must_go[key] = is_service(record.type);
   }
-  for (const auto& [id, observed] : controller.nodes()) {
-    for (const auto& [key, status] : observed.reported) {
-      must_go[id][key] = is_service(status.type) && !status.finished;
-    }
+  for (const auto& [key, status] : controller.nodes().at(view.id).reported) {
+    must_go[key] = is_service(status.type) && !status.finished;
   }
-  for (auto& [id, view] : nodes) {
-    for (const auto& [key, must] : must_go[id]) {
-      ++view.instances;
-      if (must) ++view.services;
-    }
+  for (const auto& [key, must] : must_go) {
+    ++view.instances;
+    if (must) ++view.services;
   }
 }
 
@@ -189,15 +187,13 @@ std::vector<InstanceView> instances_of(const Controller& controller,
 std::vector<NodeView> nodes_of(const Controller& controller, Time now) {
   const control::Durable& durable = controller.durable();
   const auto configs = configs_of(durable);
-  std::map<model::NodeId, NodeView> nodes;
-  for (const auto& [id, record] : durable.nodes) {
-    nodes.emplace(id, view_of(controller, record, now, configs));
-  }
-  add_reservations(durable, nodes);
-  count_instances(controller, nodes);
   std::vector<NodeView> views;
-  views.reserve(nodes.size());
-  for (auto& [id, view] : nodes) views.push_back(std::move(view));
+  views.reserve(durable.nodes.size());
+  for (const auto& [id, record] : durable.nodes) {
+    NodeView& view = views.emplace_back(view_of(controller, record, now, configs));
+    add_reservations(controller, view);
+    count_instances(controller, view);
+  }
   return views;
 }
 

@@ -34,6 +34,7 @@ class StateChecker : public Checker {
 
   void controller_committed(const control::Effects& effects) override {
     for (const control::Write& write : effects.writes) {
+      if (write.table == control::table_of<model::InstanceRecord>()) note_leaving(write);
       if (write.table != control::table_of<model::StateRecord>()) continue;
       if (write.record) {
         keep(write.key, write.record->get<model::StateRecord>());
@@ -58,7 +59,9 @@ class StateChecker : public Checker {
   void agent_store_lost(const model::NodeId& node, const agent::Restored&) override {
     loaded_at_[node] = world_.now();
     lost_up_to_[node] = last_sent_[node];
+    forgot_at_[node] = world_.now();
   }
+  void agent_strayed(const model::NodeId& node) override { forgot_at_[node] = world_.now(); }
 
   // What is handed over stands in the record that the command was decided by, which may have gone
   // on when the command is sent.
@@ -113,8 +116,23 @@ class StateChecker : public Checker {
                                   to_string(start.spec.key), begins, owed->second, what));
   }
 
+  void note_leaving(const control::Write& write) {
+    const bool leaves = write.record && write.record->get<model::InstanceRecord>().leaving;
+    leaves ? void(leaves_since_.try_emplace(write.key, world_.now()))
+           : void(leaves_since_.erase(write.key));
+  }
+
+  // Since it was to leave its source, the agent there has lost what its disk had acknowledged: also
+  // that there was a state to tell of, which nobody may have heard.
+  bool was_forgotten(const model::InstanceKey& key, const model::NodeId& source) const {
+    const auto forgot = forgot_at_.find(source);
+    const auto since = leaves_since_.find(model::to_string(key));
+    return forgot != forgot_at_.end() &&
+           (since == leaves_since_.end() || since->second <= forgot->second);
+  }
+
   // What has handed over has stopped: what it has counted is on its node's disk, and all of it goes
-  // along, unless its agent died on the way, or did not learn of the end.
+  // along, unless its agent died on the way, did not learn of the end, or has forgotten it.
   void note_handed_over(const control::Outgoing& outgoing, const model::InstanceKey& key) {
     const auto& instances = world_.controller()->durable().instances;
     const auto record = instances.find(key);
@@ -126,6 +144,7 @@ class StateChecker : public Checker {
     const bool has_told =
         world_.now() - loaded_at_[source] > kTold && world_.now() - machine.hung_at() > kTold;
     if (!has_told || is_unit_wide(source) || world_.was_cloned(source)) return;
+    if (was_forgotten(key, source)) return;
     handed_over_.emplace(Order{outgoing.node, key, outgoing.command.number}, machine.counted(key));
   }
 
@@ -151,6 +170,8 @@ class StateChecker : public Checker {
   std::map<std::string, Kept> kept_;  // by the controller, as far as it is durable
   Counts owed_;
   Counts handed_over_;
+  std::map<std::string, Time> leaves_since_;
+  std::map<model::NodeId, Time> forgot_at_;
   std::map<model::NodeId, Time> loaded_at_;
   std::map<model::NodeId, model::CommandNumber> last_sent_;
   std::map<model::NodeId, model::CommandNumber> lost_up_to_;
