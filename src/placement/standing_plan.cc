@@ -6,6 +6,7 @@
 #include "placement/asked.h"
 #include "placement/board.h"
 #include "placement/rounds/rounds.h"
+#include "placement/staying.h"
 
 namespace berth::placement {
 namespace {
@@ -31,14 +32,25 @@ bool is_bound(const Ask& request) {
   return request.own_runtime || request.home != nullptr || request.avoided != nullptr;
 }
 
+// Those that somebody may have to leave.
+std::map<model::NodeId, const SnapshotNode*> left_nodes(const Snapshot& snapshot) {
+  std::map<model::NodeId, const SnapshotNode*> nodes;
+  for (const SnapshotNode& node : snapshot.nodes) {
+    if (node.drain != Drain::No || !node.evicting.empty()) nodes.emplace(node.id, &node);
+  }
+  return nodes;
+}
+
 // What somebody who should go takes counts as free for others: that is no room to stand on.
 bool may_stand(const Snapshot& snapshot, const Board& board) {
-  const auto must_go = [](const SnapshotNode& node) {
-    return node.drain != Drain::No || !node.evicting.empty();
-  };
-  if (!snapshot.avoided.empty() || std::ranges::any_of(snapshot.nodes, must_go)) return false;
+  if (!snapshot.avoided.empty()) return false;
+  const auto left = left_nodes(snapshot);
   for (std::size_t i = 0; i < board.requests().size(); ++i) {
     if (board.seat(i).left_alone) return false;
+    const Ask& request = board.requests()[i];
+    if (left.empty() || request.present == nullptr) continue;
+    const auto node = left.find(request.present->place.node);
+    if (node != left.end() && drain_of(request, node->second) != Drain::No) return false;
   }
   return true;
 }

@@ -104,10 +104,21 @@ Loads some_loads(const model::Manifest& manifest, Random& random) {
   return loads;
 }
 
+// Some nodes are for nobody: most of what ran there has gone when it is settled.
+model::Manifest with_drained(model::Manifest manifest, Random& random) {
+  if (random.below(3) != 0) return manifest;
+  for (model::Document& document : manifest) {
+    auto* node = std::get_if<model::Node>(&document);
+    if (node != nullptr && random.below(4) == 0) node->cordoned = node->draining = true;
+  }
+  return manifest;
+}
+
 void for_settled(const std::function<void(Settled&, Random&)>& check) {
   for (const ClusterShape& shape : {ClusterShape{}, kCrowded, kBusy}) {
     for_random_clusters(
-        [&](const model::Manifest& manifest, Random& random) {
+        [&](const model::Manifest& drawn, Random& random) {
+          const model::Manifest manifest = with_drained(drawn, random);
           const Loads loads = some_loads(manifest, random);
           Settled settled(random.below(2) == 0 ? manifest : with_more(manifest, random), loads);
           if (settled.whole.standing) check(settled, random);
