@@ -79,7 +79,9 @@ bool counts(const Context& context, const model::NodeId& id, const model::Instan
   const auto* kept = context.state.find<model::StateRecord>(record.key);
   if (kept == nullptr) return may_begin(context, id, record);
   if (kept->node == id || leaves_as_the_last(context, node, id, record, *kept)) return true;
-  return record.place && record.place->node == id && is_reported_up(node, record.key);
+  // One that is left over is handed what is kept, and begins with that.
+  return record.place && record.place->node == id && is_reported_up(node, record.key) &&
+         !is_left_over(node, *kept);
 }
 
 // It may yet be asked to go on there as it is: what it has must not be thought to be known then.
