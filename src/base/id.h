@@ -35,7 +35,5 @@ class Id {
 
 template <class Tag>
 struct std::hash<berth::Id<Tag>> {
-  std::size_t operator()(const berth::Id<Tag>& id) const noexcept {
-    return id.hash();
-  }
+  std::size_t operator()(const berth::Id<Tag>& id) const noexcept { return id.hash(); }
 };
