@@ -76,6 +76,9 @@ std::vector<std::string> describe(const Reply& reply) {
     for (const auto& [key, problem] : accepted->refused) {
       lines.push_back(fmt::format("  {} {}", model::to_string(key), problem.reason));
     }
+    if (accepted->refused_others > 0) {
+      lines.push_back(fmt::format("  {} others wait", accepted->refused_others));
+    }
   } else if (const auto* finished = std::get_if<Finished>(&reply.answer)) {
     lines.push_back(who + (finished->timed_out ? "timed out" : "finished"));
     for (const auto& status : finished->statuses) lines.push_back("  " + describe(status));
