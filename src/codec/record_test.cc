@@ -72,6 +72,26 @@ TEST(DecodeRecord, SaysWhatIsDamaged) {
   EXPECT_EQ(damage_of<Group>("{\"item\":\"\xFF\",\"gid\":1}"), "not JSON, at byte 10");
 }
 
+// Before what nodes answered was kept as lines, it was a list.
+TEST(DecodeRecord, ReadsTheAnswersOfFormerStores) {
+  const auto decision = decode_record<model::DecisionRecord>(
+      R"({"key":{"item":"a","subject":"s"},"revision":7,"kind":"Placed","text":"1 on n/crun",)"
+      R"("place":{"node":"n","runtime":"crun"},"answers":{"nodes":[)"
+      R"({"node":"m","reason":"InsufficientCpu","asked":600,"has":412},)"
+      R"({"node":"n","has":900,"what":"crun"}],"leftOut":3}})");
+  ASSERT_TRUE(decision) << decision.error().message;
+  const model::NodeAnswer m{.node = model::NodeId("m"),
+                            .reason = model::Reason::InsufficientCpu,
+                            .behind = {},
+                            .asked = 600,
+                            .has = 412,
+                            .what = {}};
+  const model::NodeAnswer n{
+      .node = model::NodeId("n"), .reason = {}, .behind = {}, .has = 900, .what = "crun"};
+  EXPECT_EQ(decision->answers.nodes(), (std::vector{m, n}));
+  EXPECT_EQ(decision->answers.left_out, 3u);
+}
+
 TEST(EncodeRecord, IsCompactAndLeavesOutDefaults) {
   EXPECT_EQ(encode_record(model::CommandNumber{1, 18446744073709551615u}),
             R"({"epoch":1,"number":18446744073709551615})");
