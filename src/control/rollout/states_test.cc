@@ -21,6 +21,16 @@ class TravellingStates : public TravellingWeb {
     const auto found = driver.durable().states.find(kWeb);
     return found == driver.durable().states.end() ? "" : found->second.state.content;
   }
+  // The copy on n1 runs on there, from "one"; the one that counts has come to "two" on n2.
+  void run_elsewhere_while_n1_is_away() {
+    save("n1", "one");
+    driver.disconnect("n1");
+    driver.advance(10min);
+    label("n2");
+    driver.advance(5s);
+    save("n2", "two");
+    ASSERT_EQ(kept(), "two");
+  }
   std::string handed(const std::string& node) {
     const auto found = driver.agent(node).handed.find(kWeb);
     return found == driver.agent(node).handed.end() ? "" : found->second.content;
@@ -88,13 +98,7 @@ TEST_F(TravellingStates, TheLastWordsOfLongAgoDoNotCount) {
 
 // The node was given up, and the instance has run elsewhere since.
 TEST_F(TravellingStates, WhatWasLeftOverDoesNotGoOnFromWhatItHasWhereItBeginsAnew) {
-  save("n1", "one");
-  driver.disconnect("n1");
-  driver.advance(10min);
-  label("n2");
-  driver.advance(5s);
-  save("n2", "two");
-  ASSERT_EQ(kept(), "two");
+  run_elsewhere_while_n1_is_away();
   label("n1");
   driver.apply({a_service("web").env("COLOR", "red")});
   ASSERT_TRUE(driver.runs("n1", kWeb));
@@ -103,16 +107,20 @@ TEST_F(TravellingStates, WhatWasLeftOverDoesNotGoOnFromWhatItHasWhereItBeginsAne
   EXPECT_EQ(handed("n1"), "two");
 }
 
+TEST_F(TravellingStates, WhatWasLeftOverSaysNothingThatCountsBeforeItBeginsAnew) {
+  run_elsewhere_while_n1_is_away();
+  label("n1");
+  driver.apply({a_service("web").env("COLOR", "red")});
+  driver.agent("n1").answers = false;  // it has not acted on the command yet
+  driver.connect("n1");
+  save("n1", "left over");
+  EXPECT_EQ(kept(), "two");
+}
+
 // It went on while its node was away, and says what it has before the control plane knows who is
 // there: it runs elsewhere then, and is told to go on there as it is in the next moment.
 TEST_F(TravellingStates, WhatIsAskedToGoOnWhereItIsSaysAgainWhatDidNotCount) {
-  save("n1", "one");
-  driver.disconnect("n1");
-  driver.advance(10min);
-  label("n2");
-  driver.advance(5s);
-  save("n2", "two");
-  ASSERT_EQ(kept(), "two");
+  run_elsewhere_while_n1_is_away();
   driver.restart();
   driver.agent("n1").save(kWeb, "late");
   driver.connect("n1");
