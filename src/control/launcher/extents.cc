@@ -95,7 +95,11 @@ void Additions::clear() {
 bool Additions::add(const Context& context, const RequestKey& key, const Extent& extent) {
   const auto known = parts_.find(key);
   if (known != parts_.end()) {
-    known->second.now = extent.now;
+    // What is not asked for any more is let go, and has a past if it is asked for again.
+    Part& part = known->second;
+    part.next = std::min(part.next, extent.now);
+    part.before = std::min(part.before, extent.now);
+    part.now = extent.now;
     return true;
   }
   if (extent.now <= extent.before && !any_waits(context, key)) return true;

@@ -58,6 +58,19 @@ TEST(Portions, WhatIsNotAskedForAnyMoreIsNotPlaced) {
   EXPECT_TRUE(driver.reply_to<Finished>(many)) << "nobody waits for what will never be";
 }
 
+TEST(Portions, WhatIsAskedForAgainBeforeItsTurnIsPlaced) {
+  Driver driver = a_driver_placing(5);
+  driver.agent("n1").answers = false;
+  driver.apply({a_service("web"), a_deployment("d", {a_run("web").times(9)})});
+  driver.set_pace(Pace::HeldBack);
+  driver.apply({a_deployment("d", {a_run("web").times(3)})});
+  EXPECT_EQ(driver.record(key_of("web", 4)).phase, model::Phase::Cached);
+  driver.apply({a_deployment("d", {a_run("web").times(9)})});
+  driver.set_pace(Pace::GoOn);
+  driver.advance(1s);
+  for (std::uint32_t i = 0; i < 9; ++i) EXPECT_EQ(driver.place_of(key_of("web", i)), "n1/crun");
+}
+
 TEST(Portions, OneThatComesBeforeIsPlacedBefore) {
   Driver driver = a_driver_placing(2);
   driver.agent("n1").answers = false;

@@ -170,7 +170,7 @@ Event Driver::reported(const std::string& node, model::Report report) {
 }
 
 Effects Driver::step(std::vector<Event> events) {
-  Effects effects = controller_->step(now_, events);
+  Effects effects = controller_->step(now_, events, pace_);
   keep(effects.writes);
   EXPECT_EQ(disk_, durable()) << "disk and memory differ";
   for (const Outgoing& outgoing : effects.commands) check_command(outgoing);
@@ -225,6 +225,7 @@ void Driver::check_changes(const std::vector<model::InstanceStatus>& changes) {
 }
 
 void Driver::check_wake(const std::optional<Time>& wake_at) {
+  if (pace_ == Pace::HeldBack) return;
   const bool may_go_on = config_.placed_at_once != Config{}.placed_at_once;
   if (may_go_on && wake_at && *wake_at <= now_) return;
   EXPECT_GT(wake_at.value_or(kNever), now_);

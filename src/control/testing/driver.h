@@ -54,6 +54,9 @@ class Driver {
            model::Problem problem = {});
   void become(const std::string& node, const model::NodeInfo& info);
 
+  // From now on.
+  void set_pace(Pace pace) { pace_ = pace; }
+
   // Time passes. Connected agents that answer send their heartbeats; the controller is woken when
   // it wants to be, and at the end.
   void advance(Duration duration);
@@ -137,6 +140,7 @@ class Driver {
 
   std::vector<Event> due_heartbeats();
 
+  Pace pace_ = Pace::GoOn;
   Config config_;
   Durable disk_;
   std::optional<Controller> controller_;
