@@ -10,6 +10,7 @@
 #include "model/instance.h"
 #include "model/network.h"
 #include "model/node.h"
+#include "model/pool.h"
 
 // What controller and agents say to each other. Numbers make every message safe to lose, repeat
 // and reorder; which number means what is said beside each.
@@ -94,6 +95,7 @@ struct Report {
   // What the agent was told is lost, or older than it should be, and `acted` is a guess: only a
   // full command can set that right.
   bool in_doubt = false;
+  std::optional<PoolReport> pool;  // always in a full one; in others when it changed
 
   friend bool operator==(const Report&, const Report&) = default;
 };
@@ -101,7 +103,7 @@ struct Report {
 // A heartbeat repeats the last revision; anything else must be new to count.
 inline bool is_heartbeat(const Report& report) {
   return !report.full && !report.node && report.instances.empty() && report.gone.empty() &&
-         report.states.empty();
+         report.states.empty() && !report.pool;
 }
 
 }  // namespace berth::model
