@@ -103,6 +103,35 @@ struct ReleaseCall {
   Release how = Release::Accept;
 };
 
+// Asks for a session of the application. Answered by a SessionReply when its endpoints are good, or
+// at its deadline, or at once if too many wait. The same caller who asks again with the same
+// request id, or the same name, gets the same session.
+struct OpenSessionCall {
+  CallId call = 0;
+  model::ApplicationKey application;
+  std::string name;  // empty: it is called like its instance
+  std::string request_id;
+  std::string caller;
+  std::string data;
+  std::optional<Duration> timeout;
+  std::optional<Duration> ttl;
+  std::optional<bool> reopen;
+};
+// Answered when it is over. With a grace of 0 its instance is killed.
+struct CloseSessionCall {
+  CallId call = 0;
+  model::SessionKey session;
+  std::optional<Duration> grace;  // nullopt: as its application says
+};
+// Nobody waits for the answer of an open call any more: if it is not available yet, it is closed.
+struct SessionCallerGone {
+  CallId call = 0;
+};
+// All writes up to this revision are durable. Only told after a step that asked for it.
+struct WritesDurable {
+  std::uint64_t revision = 0;
+};
+
 struct Subscribed {
   ListenerId listener = 0;
 };
@@ -110,9 +139,10 @@ struct Unsubscribed {
   ListenerId listener = 0;
 };
 
-using Event = std::variant<NodeConnected, NodeDisconnected, NodeReported, ApplyCall, DeleteCall,
-                           CordonCall, DrainCall, PauseCall, RebalanceCall, ForgetNodeCall,
-                           ReleaseCall, Subscribed, Unsubscribed>;
+using Event =
+    std::variant<NodeConnected, NodeDisconnected, NodeReported, ApplyCall, DeleteCall, CordonCall,
+                 DrainCall, PauseCall, RebalanceCall, ForgetNodeCall, ReleaseCall, OpenSessionCall,
+                 CloseSessionCall, SessionCallerGone, WritesDurable, Subscribed, Unsubscribed>;
 
 // --- Effects -----------------------------------------------------------------------------------
 
@@ -190,6 +220,20 @@ struct Reply {
   friend bool operator==(const Reply&, const Reply&) = default;
 };
 
+// As many wait as may be served.
+struct SessionBusy {
+  Duration retry_after{};
+  std::string why;
+
+  friend bool operator==(const SessionBusy&, const SessionBusy&) = default;
+};
+struct SessionReply {
+  CallId call = 0;
+  std::variant<model::SessionStatus, SessionBusy, Error> answer;
+
+  friend bool operator==(const SessionReply&, const SessionReply&) = default;
+};
+
 enum class NoteKind {
   NodeJoined,
   NodeBack,
@@ -232,6 +276,11 @@ enum class NoteKind {
   HeldOn,
   HoldEnded,
   ReportRefused,
+  PoolInstanceStarted,
+  PoolInstanceEnded,
+  PoolNotPlaced,
+  SessionOpened,
+  SessionEnded,
 };
 
 std::string_view to_string(NoteKind kind);
@@ -252,7 +301,12 @@ struct Effects {
   std::vector<model::InstanceStatus> changes;  // for every listener
   std::vector<model::NodeId> readiness_of;  // nodes that have said something else of their runtimes
   std::vector<Note> notes;
-  std::optional<Time> wake_at;  // call step again no later than this
+  // These wait for no disk: they are about what is not durable.
+  std::vector<SessionReply> session_replies;
+  std::vector<model::SessionStatus> session_changes;  // for whoever watches
+  std::vector<model::ApplicationKey> pools_changed;   // the same
+  bool tell_when_durable = false;                     // by WritesDurable
+  std::optional<Time> wake_at;                        // call step again no later than this
 
   friend bool operator==(const Effects&, const Effects&) = default;
 };

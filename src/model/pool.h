@@ -203,6 +203,25 @@ struct PoolReport {
   friend bool operator==(const PoolReport&, const PoolReport&) = default;
 };
 
+// --- What callers are told ---------------------------------------------------------------------
+
+struct SessionStatus {
+  SessionRef ref;
+  ApplicationKey application;
+  InstanceKey instance;  // empty: it has none
+  NodeId node;
+  SessionState state = SessionState::Pending;
+  Problem reason;
+  std::vector<SessionPort> endpoints;
+  std::uint32_t clients = 0;
+  // Dates, since 1970.
+  Duration created_at{};
+  std::optional<Duration> available_at;
+  std::optional<Duration> ended_at;
+
+  friend bool operator==(const SessionStatus&, const SessionStatus&) = default;
+};
+
 // --- What an agent keeps beside a run ----------------------------------------------------------
 
 // A session as it has to go on after a restart of the agent. Times are of the machine's clock.

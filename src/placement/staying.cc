@@ -5,7 +5,7 @@ namespace {
 
 bool is_evicted(const SnapshotNode& node, const Ask& request) {
   return node.evicting.contains(request.present->place.runtime) &&
-         !model::is_pinned(*request.item) &&
+         !is_pinned(request) &&
          !request.item->tolerates.contains(model::Toleration::RuntimeNotReady);
 }
 

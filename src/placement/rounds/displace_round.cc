@@ -26,6 +26,7 @@ class Displacement {
 
   // Nobody makes room if that would not help.
   void carry_out() {
+    if (!newcomer().displaces) return;
     const RequestList displaceable = find_displaceable();
     if (displaceable.empty()) return;
     Ledger room = room_for_the_newcomer();
@@ -41,7 +42,7 @@ class Displacement {
 
   bool is_displaceable(std::size_t position) const {
     return board_.seat(position).choice.has_value() &&
-           !model::is_pinned(*board_.requests()[position].item);
+           !is_pinned(board_.requests()[position]);
   }
 
   // In scheduling order, lower priorities come after all of the newcomer's own.
