@@ -49,13 +49,14 @@ struct ApplyCall {
   std::optional<std::uint64_t> if_revision;
   bool allow_partial = false;  // of a new version: keep it where it works
 };
-// Removes a document: kind "Deployment", "NodeConfig", "EnvOverride", "Subject" or "Item" (then
-// name is "id@version"); or, kind "Instance", a cached instance ("item/subject/index") and its
-// data.
+// Removes a document, by its kind and id ("base", of an Item "id@version", of an Application
+// "namespace/name"); or, kind "Instance", a cached instance ("item/subject/index") and its data.
+enum class Cascade { No, Yes };  // of a Namespace: with what is in it
 struct DeleteCall {
   CallId call = 0;
   std::string kind;
   std::string name;
+  Cascade cascade = Cascade::No;
 };
 enum class Scheduling { Allowed, Cordoned };
 struct CordonCall {
