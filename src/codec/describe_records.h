@@ -256,16 +256,16 @@ void describe(V& v, T& key) {
 
 template <class V, Is<model::NumberBlockRecord> T>
 void describe(V& v, T& record) {
-  auto& [application, reserved_to] = record;
+  auto& [application, reserved_to, edition] = record;
   v.required("application", application);
   v.required("reservedTo", reserved_to);
+  v.required("edition", edition);
 }
 
 template <class V, Is<model::PortBlockRecord> T>
 void describe(V& v, T& record) {
-  auto& [address, first, held] = record;
+  auto& [address, held] = record;
   v.required("address", address);
-  v.required("first", first);
   v.required("held", held);
 }
 

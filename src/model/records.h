@@ -232,6 +232,7 @@ struct LifeRecord {
 struct NumberBlockRecord {
   ApplicationKey application;
   std::uint64_t reserved_to = 0;  // those below may have been used
+  std::uint64_t edition = 0;      // grows when its instances have to be others
 
   friend bool operator==(const NumberBlockRecord&, const NumberBlockRecord&) = default;
 };
@@ -240,8 +241,7 @@ struct NumberBlockRecord {
 // here may be.
 struct PortBlockRecord {
   std::string address;
-  std::uint16_t first = 0;  // the port of the first bit
-  std::string held;         // one bit per port, as hexadecimal digits
+  std::string held;  // one bit per port, see control/session/port_bits.h
 
   friend bool operator==(const PortBlockRecord&, const PortBlockRecord&) = default;
 };

@@ -41,10 +41,10 @@ Pool::Group Pool::group_of(const PoolMember& member) {
   if (member.stage == Stage::Terminating) return Group::Terminating;
   if (member.leaves) return Group::Leaving;
   switch (member.stage) {
-    case Stage::Asked: return Group::Unplaced;
+    case Stage::Asked: return member.for_standby ? Group::MakingStandby : Group::Unplaced;
     case Stage::Placed:
-    case Stage::Starting:
-    case Stage::Waking: return Group::Pending;
+    case Stage::Starting: return member.for_standby ? Group::MakingStandby : Group::Pending;
+    case Stage::Waking: return member.sessions.empty() ? Group::Pending : Group::Active;
     case Stage::Running: return member.sessions.empty() ? Group::Ready : Group::Active;
     case Stage::Pausing:
     case Stage::Standby: return Group::Standby;

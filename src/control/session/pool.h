@@ -42,7 +42,8 @@ struct PoolMember {
   std::optional<model::Place> place;
   std::uint32_t image = 0;
   std::uint32_t uid = 0;
-  bool leaves = false;  // it is replaced elsewhere; it serves on until then
+  bool for_standby = false;  // it stands still as soon as it runs
+  bool leaves = false;       // it is replaced elsewhere; it serves on until then
   bool cannot_pause = false;
   Time since;              // of its stage
   Time given_up_at;        // Starting: when it counts as lost
@@ -59,8 +60,9 @@ struct PoolMember {
 class Pool {
  public:
   enum class Group {
-    Unplaced,  // pending, without a place
-    Pending,   // placed, and not yet ready
+    Unplaced,       // pending, without a place
+    Pending,        // placed, and not yet ready
+    MakingStandby,  // the same, and to stand still once it is
     Ready,
     Active,
     Standby,
@@ -99,7 +101,7 @@ class Pool {
   static Group group_of(const PoolMember& member);
 
  private:
-  static constexpr std::size_t kGroups = 7;
+  static constexpr std::size_t kGroups = 8;
 
   void enter_groups(const PoolMember& member);
   void leave_groups(const PoolMember& member);
