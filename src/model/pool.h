@@ -141,6 +141,8 @@ using PoolOrder =
 // out one after the other; a repeated one is nothing new, and one after a gap waits for those
 // before it to come again.
 struct PoolCommand {
+  static constexpr std::size_t kOrdersMax = 1000;
+
   std::uint64_t epoch = 0;
   std::uint64_t life = 0;  // of the control plane
   std::uint64_t number = 0;
