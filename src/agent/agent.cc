@@ -219,6 +219,8 @@ bool Agent::may_apply_network_in_doubt() const {
   });
 }
 
+void Agent::record(const Context&, const PoolCommandReceived&) {}
+
 void Agent::record(const Context& context, const NodeObserved& event) {
   reporter_.observed(context.now, event.info);
   shared_.observe(event.info);

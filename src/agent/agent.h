@@ -59,6 +59,7 @@ class Agent {
   void record(const Context& context, const StoreObserved& event);
   void record(const Context& context, const StopWithheld& event);
   void record(const Context& context, const Remarked& event);
+  void record(const Context& context, const PoolCommandReceived& event);
 
   // Networks come before all that is started.
   void apply_network(const Context& context);

@@ -60,6 +60,9 @@ struct Disconnected {
 struct CommandReceived {
   model::Command command;
 };
+struct PoolCommandReceived {
+  model::PoolCommand command;
+};
 // The node as the machine looks now: capacity, partitions, runtimes and their readiness.
 struct NodeObserved {
   model::NodeInfo info;
@@ -169,7 +172,7 @@ struct StopWithheld {
 using Event = std::variant<Connected, Disconnected, CommandReceived, NodeObserved, RuntimeLeft,
                            RunsListed, Prepared, PrepareFailed, Started, StartFailed, StateSaved,
                            Exited, CheckBegun, HealthChecked, PausingSet, Measured, DataErased,
-                           StoreObserved, StopWithheld, Remarked>;
+                           StoreObserved, StopWithheld, Remarked, PoolCommandReceived>;
 
 // --- Effects -----------------------------------------------------------------------------------
 
