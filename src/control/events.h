@@ -155,6 +155,16 @@ struct Outgoing {
   friend bool operator==(const Outgoing&, const Outgoing&) = default;
 };
 
+// To an agent, about its pools: durable on neither side, so it waits for nothing that is being made
+// durable. Those to one connection arrive in their order, or not at all.
+struct PoolOutgoing {
+  model::NodeId node;
+  ConnectionId connection = 0;
+  model::PoolCommand command;
+
+  friend bool operator==(const PoolOutgoing&, const PoolOutgoing&) = default;
+};
+
 enum class ConsequenceKind { Start, Stop, Move, Update, Restart };
 
 enum class Downtime {
@@ -298,7 +308,8 @@ struct Note {
 struct Effects {
   std::vector<Write> writes;       // one atomic batch, durable before anything else is done
   std::vector<Outgoing> commands;  // to agents
-  std::vector<Reply> replies;      // to callers
+  std::vector<PoolOutgoing> pool_commands;     // to agents, at once: not even after the writes
+  std::vector<Reply> replies;                  // to callers
   std::vector<model::InstanceStatus> changes;  // for every listener
   std::vector<model::NodeId> readiness_of;  // nodes that have said something else of their runtimes
   std::vector<Note> notes;

@@ -141,6 +141,8 @@ using PoolOrder =
 // a repeated one is nothing new, and one after a gap is ignored until those before it have come
 // again. What was told on an earlier connection counts if it had come: the first report tells.
 struct PoolCommand {
+  static constexpr std::size_t kOrdersMax = 1000;
+
   std::uint64_t epoch = 0;
   std::uint64_t life = 0;  // of the control plane
   std::uint64_t number = 0;

@@ -210,8 +210,8 @@ bool ask_alike(const Ask& a, const Ask& b) {
     return !request.own_runtime && request.home == nullptr && request.avoided == nullptr;
   };
   return a.item == b.item && a.priority == b.priority && a.displaces == b.displaces &&
-         std::ranges::equal(a.labels, b.labels) &&
-         std::ranges::equal(a.nodes, b.nodes) && is_plain(a) && is_plain(b);
+         std::ranges::equal(a.labels, b.labels) && std::ranges::equal(a.nodes, b.nodes) &&
+         is_plain(a) && is_plain(b);
 }
 
 bool has_storage(const model::Item& item) {

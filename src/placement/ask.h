@@ -42,8 +42,8 @@ inline bool is_pinned(const Ask& request) {
   return request.bound || model::is_pinned(*request.item);
 }
 
-// Every instance that the deployments and pools ask for, in scheduling order: priority descending, then item,
-// subject, index.
+// Every instance that the deployments and pools ask for, in scheduling order: priority descending,
+// then item, subject, index.
 std::vector<Ask> expand(const Snapshot& snapshot);
 
 // The instances that one run request asks for. Most ask alike, and differ in their index only:

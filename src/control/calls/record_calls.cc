@@ -98,6 +98,7 @@ void put_document(Context& context, const model::Document& document) {
     return context.state.put(*space);
   }
   if (const auto* application = std::get_if<model::Application>(&document)) {
+    context.sessions.application_changed(model::key_of(*application));
     return context.state.put(*application);
   }
   context.launcher.plan_anew();
@@ -231,6 +232,7 @@ Result<void> delete_application(Context& context, const std::string& name) {
   if (!key || context.state.find<model::Application>(*key) == nullptr) {
     return not_found(fmt::format("no application {}; they are named namespace/name", name));
   }
+  context.sessions.application_changed(*key);
   context.state.erase<model::Application>(*key);
   return {};
 }
@@ -269,7 +271,10 @@ Result<void> delete_namespace(Context& context, const DeleteCall& call) {
                                              "first, or all at once with --cascade",
                                              call.name, list_text(applications))};
   }
-  for (const auto& key : applications) context.state.erase<model::Application>(key);
+  for (const auto& key : applications) {
+    context.sessions.application_changed(key);
+    context.state.erase<model::Application>(key);
+  }
   context.state.erase<model::Namespace>(call.name);
   return {};
 }
@@ -487,5 +492,19 @@ void record(Context& context, const ForgetNodeCall& call) {
 void record(Context& context, const Subscribed& event) { context.calls.record(event); }
 
 void record(Context& context, const Unsubscribed& event) { context.calls.record(event); }
+
+void record(Context& context, const OpenSessionCall& call) {
+  context.sessions.record(context, call);
+}
+
+void record(Context& context, const CloseSessionCall& call) {
+  context.sessions.record(context, call);
+}
+
+void record(Context& context, const SessionCallerGone& event) {
+  context.sessions.record(context, event);
+}
+
+void record(Context& context, const WritesDurable& event) { context.sessions.record(event); }
 
 }  // namespace berth::control

@@ -8,14 +8,15 @@ namespace berth::control {
 namespace {
 
 PortRange range_of(const Config& config) {
-  return {config.session_ports.first, config.session_ports.last};
+  return {static_cast<std::uint16_t>(config.session_ports.first),
+          static_cast<std::uint16_t>(config.session_ports.last)};
 }
 
 }  // namespace
 
 void Endpoints::restore(const Step& step) {
   for (const auto& [address, record] : step.state.durable().port_blocks) {
-    auto bits = read_port_bits(record.first, record.held);
+    const auto bits = PortBits::parse(record.held);
     books_.emplace(address,
                    Book{PortBook(range_of(step.config), bits ? *bits : PortBits()), {}, {}});
   }
@@ -66,7 +67,7 @@ void Endpoints::write_down(Step& step) {
     if (book.writing) continue;
     const auto bits = book.ports.to_write();
     if (!bits) continue;
-    step.state.put(to_record(address, *bits));
+    step.state.put(model::PortBlockRecord{address, bits->text()});
     book.writing = step.state.revision() + 1;
     step.effects.tell_when_durable = true;
   }

@@ -4,6 +4,34 @@
 #include <utility>
 
 namespace berth::control {
+namespace {
+
+constexpr std::size_t kOrdersPerCommand = 200;
+constexpr std::size_t kBytesPerCommand = 1 << 20;
+
+std::size_t size_of(const model::PoolOrder& order) {
+  const auto* open = std::get_if<model::OpenSession>(&order);
+  return open == nullptr ? 0 : open->session.data.size();
+}
+
+// None is larger than what a message may be.
+std::vector<std::vector<model::PoolOrder>> in_parts(std::vector<model::PoolOrder> orders) {
+  std::vector<std::vector<model::PoolOrder>> parts;
+  std::size_t bytes = 0;
+  for (model::PoolOrder& order : orders) {
+    bytes += size_of(order);
+    const bool is_full =
+        !parts.empty() && (parts.back().size() >= kOrdersPerCommand || bytes > kBytesPerCommand);
+    if (parts.empty() || is_full) {
+      parts.emplace_back();
+      bytes = size_of(order);
+    }
+    parts.back().push_back(std::move(order));
+  }
+  return parts;
+}
+
+}  // namespace
 
 void PoolOrders::begin(const model::NodeId& node, ConnectionId connection) {
   Told& told = nodes_[node];
@@ -38,13 +66,14 @@ void PoolOrders::send(Step& step) {
     const auto found = nodes_.find(node);
     if (found == nodes_.end()) continue;
     Told& told = found->second;
-    model::PoolCommand command{.epoch = step.state.durable().counters.epoch,
-                               .life = step.config.life,
-                               .number = ++told.last,
-                               .orders = std::exchange(told.orders, {})};
-    step.effects.pool_commands.push_back({node, told.connection, command});
     if (told.in_flight.empty()) told.waiting_since = step.now;
-    told.in_flight.push_back(std::move(command));
+    for (std::vector<model::PoolOrder>& part : in_parts(std::exchange(told.orders, {}))) {
+      told.in_flight.push_back({.epoch = step.state.durable().counters.epoch,
+                                .life = step.config.life,
+                                .number = ++told.last,
+                                .orders = std::move(part)});
+      step.effects.pool_commands.push_back({node, told.connection, told.in_flight.back()});
+    }
     waiting_.insert(node);
   }
   for (const model::NodeId& node : waiting_) {

@@ -717,11 +717,11 @@ std::vector<model::ApplicationKey> Pools::take_changed() {
   return {changed.begin(), changed.end()};
 }
 
-Time Pools::next(const Config& config) const {
+Time Pools::next(const Step& step) const {
+  if (!dirty_.empty()) return step.now;
   std::optional<Time> next = overdue_.next();
   take_earlier(next, wakes_.next());
-  if (!dirty_.empty()) next = Time{};
-  return std::min(next.value_or(kNever), orders_.next(config));
+  return std::min(next.value_or(kNever), orders_.next(step.config));
 }
 
 }  // namespace berth::control

@@ -115,7 +115,7 @@ class Pools {
   void start_placed(Context& context);
   void send(Step& step) { orders_.send(step); }
   void became_durable(std::uint64_t revision);
-  Time next(const Config& config) const;
+  Time next(const Step& step) const;
   void look_at(const model::ApplicationKey& key) { dirty_.insert(key); }
   std::vector<model::ApplicationKey> take_changed();
 

@@ -281,14 +281,11 @@ void SessionRoom::end(Context& context, Session& session, SessionState state, mo
   if (!was_closing || session.reason.reason.empty()) session.reason = std::move(why);
   session.ended = context.now;
   session.clients = 0;
-  std::set<std::uint16_t> ports;
-  for (const model::SessionPort& port : session.spec.ports) {
-    if (ports.insert(port.external).second)
-      endpoints_.release(port.external_address, port.external);
-  }
   if (!session.spec.instance.item.empty()) {
-    pools_.unbind(session.spec.instance, session.spec.ref);
-    to_serve_.insert(session.application);
+    const Lingering held{session.spec.instance, session.spec.ports};
+    const bool agent_has_it = session.state == SessionState::Timeout;
+    agent_has_it ? void(lingering_.emplace(session.spec.ref, held))
+                 : release(session.spec.ref, held);
   }
   sessions_.ended(session);
   context.note(NoteKind::SessionEnded, "session/" + model::to_string(session.spec.ref.key),
@@ -297,6 +294,17 @@ void SessionRoom::end(Context& context, Session& session, SessionState state, mo
   shown(context, session);
   answer(context, session);
   if (session.state == SessionState::Failed && session.spec.reopen) reopen(context, session);
+}
+
+void SessionRoom::release(const model::SessionRef& ref, const Lingering& held) {
+  std::set<std::uint16_t> ports;
+  for (const model::SessionPort& port : held.ports) {
+    if (ports.insert(port.external).second) {
+      endpoints_.release(port.external_address, port.external);
+    }
+  }
+  pools_.unbind(held.instance, ref);
+  to_serve_.insert(model::application_of(held.instance));
 }
 
 // Under the same name, before all that come later.
@@ -377,6 +385,13 @@ void SessionRoom::report(Context& context, const model::NodeId& id, const Observ
 
 void SessionRoom::report(Context& context, const model::NodeId& node,
                          const model::ReportedSession& reported) {
+  const auto lingering = lingering_.find(reported.session.ref);
+  if (lingering != lingering_.end()) {
+    if (!model::is_over(reported.state)) return;
+    const Lingering held = lingering->second;
+    lingering_.erase(lingering);
+    return release(reported.session.ref, held);
+  }
   Session* session = sessions_.find(reported.session.ref);
   if (session == nullptr) return adopt(context, node, reported);
   if (session->is_over() || session->spec.instance != reported.session.instance) return;
@@ -504,6 +519,7 @@ void SessionRoom::lose_silent_nodes(Context& context) {
 void SessionRoom::end_lost(Context& context) {
   for (const LostMember& lost : pools_.take_lost()) {
     for (const model::SessionRef& ref : lost.sessions) {
+      if (const auto lingering = lingering_.extract(ref)) release(ref, lingering.mapped());
       Session* session = sessions_.find(ref);
       if (session != nullptr) end(context, *session, SessionState::Failed, lost.why);
     }
@@ -561,7 +577,7 @@ void SessionRoom::end_sessions_of_deleted(Context& context) {
 // They had their time until the deadline of the drain.
 void SessionRoom::end_sessions_after_drains(Context& context) {
   for (const auto& [id, record] : context.state.durable().nodes) {
-    if (!record.drain || !record.drain->is_due || pools_.on(id).empty()) continue;
+    if (!record.drain || !record.drain->overdue || pools_.on(id).empty()) continue;
     const std::set<model::InstanceKey> keys = pools_.on(id);
     for (const model::InstanceKey& key : keys) {
       const PoolMember* member = pools_.find_member(key);

@@ -87,6 +87,14 @@ class SessionRoom {
   std::map<model::ApplicationKey, Queue> waiting_;
   std::set<model::ApplicationKey> to_serve_;
   std::map<CallId, model::SessionKey> callers_;
+  // Of sessions that are over for their callers: their agents have not said so yet.
+  struct Lingering {
+    model::InstanceKey instance;
+    std::vector<model::SessionPort> ports;
+  };
+  void release(const model::SessionRef& ref, const Lingering& held);
+
+  std::map<model::SessionRef, Lingering> lingering_;
   std::map<model::NodeId, Time> silent_;  // when what they have is lost
 };
 

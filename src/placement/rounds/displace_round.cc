@@ -41,8 +41,7 @@ class Displacement {
   std::int64_t priority(std::size_t position) const { return board_.requests()[position].priority; }
 
   bool is_displaceable(std::size_t position) const {
-    return board_.seat(position).choice.has_value() &&
-           !is_pinned(board_.requests()[position]);
+    return board_.seat(position).choice.has_value() && !is_pinned(board_.requests()[position]);
   }
 
   // In scheduling order, lower priorities come after all of the newcomer's own.
