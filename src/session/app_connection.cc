@@ -13,9 +13,12 @@
 
 namespace berth::session {
 
-AppConnection::AppConnection(Poller& poller, Fd fd, const Handlers& handlers)
+AppConnection::AppConnection(Poller& poller, Fd fd, const Handlers& handlers,
+                             std::int64_t bytes_per_second)
     : handlers_(handlers),
       watch_(poller, std::move(fd), [this](auto events) { ready(events); }),
+      bytes_per_second_(bytes_per_second),
+      credit_(bytes_per_second),
       refilled_(shell::now()) {}
 
 bool AppConnection::send(std::string_view lines) {
@@ -76,13 +79,12 @@ bool AppConnection::take_lines() {
 void AppConnection::pay(std::size_t bytes) {
   credit_ -= kLineCost + static_cast<std::int64_t>(bytes);
   if (credit_ > 0) return;
+  credit_ = bytes_per_second_;
   const Time now = shell::now();
   if (now - refilled_ >= 1s) {
-    credit_ = kBytesPerSecond;
     refilled_ = now;
     return;
   }
-  credit_ = kBytesPerSecond;
   refilled_ += 1s;
   listen_again_ = refilled_;
   handlers_.call_at(refilled_);

@@ -20,8 +20,7 @@ namespace berth::session {
 class AppConnection {
  public:
   static constexpr std::size_t kUnsentMax = 256 << 10;
-  // What an app may say in a second; more waits. A short line counts as kLineCost.
-  static constexpr std::int64_t kBytesPerSecond = 1 << 20;
+  // What a line costs beside its bytes, of those that are listened to in a second: more waits.
   static constexpr std::int64_t kLineCost = 256;
 
   struct Handlers {
@@ -33,7 +32,7 @@ class AppConnection {
     std::function<void(Time)> call_at;  // `tend` shall be called
   };
   // `handlers` must outlive it.
-  AppConnection(Poller& poller, Fd fd, const Handlers& handlers);
+  AppConnection(Poller& poller, Fd fd, const Handlers& handlers, std::int64_t bytes_per_second);
 
   [[nodiscard]] bool start() { return want(); }
   void allow_lines_of(std::size_t bytes) { line_max_ = bytes; }
@@ -62,7 +61,8 @@ class AppConnection {
   std::string received_;
   std::size_t searched_ = 0;  // of it: there is no end of a line
   std::string unsent_;
-  std::int64_t credit_ = kBytesPerSecond;
+  const std::int64_t bytes_per_second_;
+  std::int64_t credit_;
   Time refilled_{};
   std::optional<Time> listen_again_;  // it has said too much
 };

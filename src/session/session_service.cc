@@ -25,7 +25,6 @@ namespace {
 constexpr int kServiceBacklog = 16;
 constexpr std::size_t kHelloMax = 16 << 10;
 constexpr int kAcceptedAtOnce = 16;
-constexpr Duration kServicePause = 200ms;
 constexpr Duration kBetweenPings = 1s;
 
 Error cannot_serve(const std::filesystem::path& path) {
@@ -135,8 +134,10 @@ class SessionService::Served {
   };
   using Sessions = std::map<std::string, Session>;
   struct Peer {
-    Peer(Poller& poller, Fd fd, const AppConnection::Handlers& handlers, Time by)
-        : connection(poller, std::move(fd), handlers), hello_by(by) {}
+    Peer(Served& served, Fd fd, Time by)
+        : connection(*served.service_.poller_, std::move(fd), served.handlers_,
+                     served.service_.config_.bytes_per_second),
+          hello_by(by) {}
 
     AppConnection connection;
     std::optional<Time> hello_by;  // nullopt: it is the app
@@ -155,7 +156,7 @@ class SessionService::Served {
   void pause() {
     accepted_ = 0;
     if (!listener_->want(0)) return;
-    accept_again_ = shell::now() + kServicePause;
+    accept_again_ = shell::now() + service_.config_.accept_pause;
     service_.alarms_.set_earlier(key_, *accept_again_);
   }
   void accept_again() {
@@ -171,7 +172,7 @@ class SessionService::Served {
       drop(std::find_if(peers_.begin(), peers_.end(), is_stranger)->connection);
     }
     const Time hello_by = shell::now() + service_.config_.hello_within;
-    auto& peer = peers_.emplace_back(*service_.poller_, std::move(fd), handlers_, hello_by);
+    auto& peer = peers_.emplace_back(*this, std::move(fd), hello_by);
     peer.connection.allow_lines_of(kHelloMax);
     if (!peer.connection.start()) return drop(peer.connection);
     service_.alarms_.set_earlier(key_, hello_by);

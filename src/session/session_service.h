@@ -47,6 +47,8 @@ class SessionService {
   struct Config {
     std::size_t strangers_max = 8;  // of one instance: connections that have not shown the token
     Duration hello_within = 10s;
+    Duration accept_pause = 200ms;            // for who connects over and over
+    std::int64_t bytes_per_second = 1 << 20;  // that are listened to; see AppConnection
   };
 
   static Result<std::unique_ptr<SessionService>> open(Config config, SessionCallbacks callbacks);

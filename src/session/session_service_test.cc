@@ -27,6 +27,8 @@ using testing::Stream;
 
 class SessionServiceTest : public ::testing::Test {
  protected:
+  explicit SessionServiceTest(SessionService::Config config = {}) : service_(config) {}
+
   // An app that has shown its token.
   Stream connect() {
     Stream app = service_.dial();
@@ -47,6 +49,13 @@ class SessionServiceTest : public ::testing::Test {
   Service service_;
   SessionService& sessions_ = *service_.service;
   const model::InstanceKey& key_ = service_.key;
+};
+
+// Whose service has more patience with who floods it.
+class BusySessionServiceTest : public SessionServiceTest {
+ protected:
+  BusySessionServiceTest()
+      : SessionServiceTest({.accept_pause = 1ms, .bytes_per_second = 100 << 20}) {}
 };
 
 TEST_F(SessionServiceTest, OpensAndClosesASession) {
@@ -211,18 +220,19 @@ TEST_F(SessionServiceTest, WhoConnectsLaterIsTheApp) {
   EXPECT_EQ(earlier.receive_line(), R"({"type":"error","message":"there is another connection"})");
   EXPECT_TRUE(earlier.is_over());
   EXPECT_TRUE(answers(later));
+  EXPECT_TRUE(told("pinged"));
   EXPECT_EQ(service_.told.all(),
             (std::vector<std::string>{"connected", "disconnected", "connected", "pinged"}));
 }
 
-TEST_F(SessionServiceTest, WhoNeverReadsIsDroppedAndHarmsNobody) {
+TEST_F(BusySessionServiceTest, WhoNeverReadsIsDroppedAndHarmsNobody) {
   const auto other = testing::instance(8);
   const std::string path = service_.path_of("other");
   ASSERT_TRUE(sessions_.serve(other, path, "other"));
   Stream app = connect();
   std::string pings;
   for (int i = 0; i < 1'000; ++i) pings += "{\"type\":\"ping\"}\n";
-  const timeval soon{1, 0};
+  const timeval soon{0, 200'000};
   ::setsockopt(app.fd(), SOL_SOCKET, SO_SNDTIMEO, &soon, sizeof soon);
   app.send(pings);
   Stream neighbour = Stream::connect_unix(path);
@@ -236,7 +246,8 @@ TEST_F(SessionServiceTest, WhoNeverReadsIsDroppedAndHarmsNobody) {
 TEST_F(SessionServiceTest, AFloodIsSlowedDown) {
   Stream app = connect();
   std::string flood;
-  const auto affordable = AppConnection::kBytesPerSecond / (AppConnection::kLineCost + 15);
+  const auto affordable =
+      SessionService::Config{}.bytes_per_second / (AppConnection::kLineCost + 15);
   for (std::int64_t i = 0; i < affordable * 2; ++i) flood += "{\"type\":\"ping\"}\n";
   const auto begin = std::chrono::steady_clock::now();
   std::thread sender([&] { app.send(flood); });
@@ -285,7 +296,7 @@ TEST(SessionService, WhoDoesNotSayHelloHasToGo) {
   EXPECT_TRUE(silent.is_over());
 }
 
-TEST_F(SessionServiceTest, RandomBytesHarmNobody) {
+TEST_F(BusySessionServiceTest, RandomBytesHarmNobody) {
   Random random(7);
   const std::vector<std::string> words{"{",      "}",       "\"",       "type",  "hello",
                                        "token",  "secret",  ":",        ",",     "\n",
