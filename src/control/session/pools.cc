@@ -179,9 +179,11 @@ void Pools::end_all(Context& context, ApplicationPool& pool) {
 
 template <class Change>
 void Pools::change(ApplicationPool& pool, std::uint32_t number, Change change) {
+  const PoolMember& member = *pool.pool.find(number);
+  const auto before = std::pair(Pool::group_of(member), member.sessions.size());
   pool.pool.change(number, change);
-  dirty_.insert(pool.key);
   changed_.insert(pool.key);
+  if (before != std::pair(Pool::group_of(member), member.sessions.size())) dirty_.insert(pool.key);
 }
 
 void Pools::set_waiting(const model::ApplicationKey& key, std::uint32_t sessions) {
@@ -556,7 +558,7 @@ void Pools::decide(Context& context) {
       scale(context, pool);
       reserve_numbers(context, pool);
     } else if (pool.pool.empty()) {
-      context.state.erase<model::NumberBlockRecord>(key);
+      // Its numbers stay on record: a node that is away may have one of them.
       pools_.erase(found);
     } else {
       end_all(context, pool);

@@ -116,7 +116,9 @@ class Pools {
   void send(Step& step) { orders_.send(step); }
   void became_durable(std::uint64_t revision);
   Time next(const Step& step) const;
-  void look_at(const model::ApplicationKey& key) { dirty_.insert(key); }
+  // Something has changed since it decided.
+  bool must_look_again() const { return !dirty_.empty(); }
+  const std::set<model::ApplicationKey>& to_look_at() const { return dirty_; }
   std::vector<model::ApplicationKey> take_changed();
 
  private:

@@ -482,6 +482,7 @@ void SessionRoom::decide(Context& context) {
   end_overdue(context);
   end_sessions_of_deleted(context);
   end_sessions_after_drains(context);
+  for (const model::ApplicationKey& key : pools_.to_look_at()) to_serve_.insert(key);
   for (const model::ApplicationKey& key : std::exchange(to_serve_, {})) serve_waiting(context, key);
   pools_.decide(context);
   end_lost(context);
@@ -492,9 +493,8 @@ void SessionRoom::decide(Context& context) {
 void SessionRoom::tell(Context& context) {
   pools_.start_placed(context);
   pools_.send(context);
-  for (const model::ApplicationKey& key : pools_.take_changed()) {
-    context.effects.pools_changed.push_back(key);
-    to_serve_.insert(key);
+  for (model::ApplicationKey& key : pools_.take_changed()) {
+    context.effects.pools_changed.push_back(std::move(key));
   }
 }
 
@@ -598,6 +598,7 @@ void SessionRoom::forget(Context& context, const model::NodeId& node) {
 }
 
 Time SessionRoom::next(const Context& context) const {
+  if (!context.reachability.settled()) return kNever;
   if (!to_serve_.empty()) return context.now;
   Time next = std::min(sessions_.next(), pools_.next(context));
   for (const auto& [node, at] : silent_) next = std::min(next, at);

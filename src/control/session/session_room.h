@@ -36,6 +36,8 @@ class SessionRoom {
   // --- Decisions. `decide` before the plan, `tell` after the orders of the step.
   void decide(Context& context);
   void tell(Context& context);
+  // Something has changed since it decided, by the plan.
+  bool must_look_again() const { return !to_serve_.empty() || pools_.must_look_again(); }
   Time next(const Context& context) const;
   void forget(Context& context, const model::NodeId& node);
 
