@@ -80,7 +80,10 @@ Effects Agent::step(Time now, std::span<const Event> batch) {
     std::visit([&](const auto& fact) { record(context, fact); }, event);
   }
   const bool given_up = runtimes_.ask_again(context);
-  if (given_up || (was_awaited && !runtimes_.is_awaited())) touch_all_waiting();
+  if (given_up || (was_awaited && !runtimes_.is_awaited())) {
+    touch_all_waiting();
+    pool_.look_at_waiting();
+  }
   apply_network(context);  // of a command that has come
   for (const model::InstanceKey& key : alarms_.take_due(now)) touched_.insert(key);
   for (const model::InstanceKey& key : erasures_.take_due(now)) touch(key);
@@ -93,8 +96,9 @@ Effects Agent::step(Time now, std::span<const Event> batch) {
   if (images_.take_due(now) && !doubt_.is_there()) {
     context.act(TidyImages{ImageCare::wanted_images(wanted_)});
   }
+  pool_.decide(context, runtimes_);
   if (can_tell_all(now)) {
-    if (auto report = reporter_.report(context, wanted_, states_)) {
+    if (auto report = reporter_.report(context, wanted_, states_, pool_)) {
       report->in_doubt = report->full && doubt_.is_there();
       if (report->full) report->untold_runtimes.assign(untold_.begin(), untold_.end());
       effects.reports.push_back(std::move(*report));
@@ -108,6 +112,7 @@ Effects Agent::step(Time now, std::span<const Event> batch) {
 
 void Agent::record(const Context& context, const Connected& event) {
   reporter_.connected(event.connection);
+  pool_.connected();
   states_.connected(context.now);
 }
 
@@ -223,6 +228,7 @@ void Agent::record(const Context& context, const NodeObserved& event) {
   reporter_.observed(context.now, event.info);
   shared_.observe(event.info);
   for (const model::RuntimeId& runtime : runtimes_.observe(context, event.info)) {
+    pool_.look_at_waiting();
     touch_waiting_for(runtime);
     if (!runtimes_.not_told().contains(runtime)) has_told_late(runtime);  // it is no longer known
   }
@@ -234,8 +240,20 @@ void Agent::record(const Context& context, const RuntimeLeft& event) {
 
 // Nothing is started before what it was told by is durable: the store is an older one.
 bool Agent::is_newer_than_known(const std::vector<FoundRun>& runs) const {
-  return std::ranges::any_of(
-      runs, [&](const FoundRun& run) { return run.run.generation > wanted_.acted(); });
+  return std::ranges::any_of(runs, [&](const FoundRun& run) {
+    return !model::is_pool_instance(run.key) && run.run.generation > wanted_.acted();
+  });
+}
+
+void Agent::hand_to_pool(const Context& context, const RunsListed& event) {
+  std::set<model::InstanceKey> listed;
+  for (const FoundRun& run : event.runs) {
+    if (!model::is_pool_instance(run.key)) continue;
+    listed.insert(run.key);
+    pool_.found(context, event.runtime, run);
+  }
+  pool_.listed(context, event.runtime, listed);
+  pool_.look_at_waiting();
 }
 
 // What the controller believes to be there because nobody could say otherwise is set right.
@@ -246,6 +264,7 @@ void Agent::has_told_late(const model::RuntimeId& runtime) {
 void Agent::record(const Context& context, const RunsListed& event) {
   if (!runtimes_.listed(event.runtime)) return;
   has_told_late(event.runtime);
+  hand_to_pool(context, event);
   std::map<model::InstanceKey, std::set<RunId>> listed;
   for (const FoundRun& run : event.runs) listed[run.key].insert(run.run);
   for (auto& [key, instance] : instances_) {
@@ -255,6 +274,7 @@ void Agent::record(const Context& context, const RunsListed& event) {
   }
   if (is_newer_than_known(event.runs)) doubt_.arise(context);
   for (const FoundRun& run : event.runs) {
+    if (model::is_pool_instance(run.key)) continue;
     if (doubt_.is_there()) wanted_.learn(run, context.effects.writes);
     touch(run.key).found(context, event.runtime, run);
     if (const auto early = early_states_.extract(run.key)) record(context, early.mapped());
@@ -263,11 +283,13 @@ void Agent::record(const Context& context, const RunsListed& event) {
 }
 
 void Agent::record(const Context& context, const Prepared& event) {
+  if (model::is_pool_instance(event.key)) return pool_.record(context, event);
   images_.fetched(context.now);
   if (Instance* known = touch_known(event.key)) known->prepared(event);
 }
 
 void Agent::record(const Context& context, const PrepareFailed& event) {
+  if (model::is_pool_instance(event.key)) return pool_.record(context, event);
   images_.failed();
   if (Instance* known = touch_known(event.key)) {
     known->prepare_failed(context, wanted_.find(event.key), event);
@@ -275,6 +297,7 @@ void Agent::record(const Context& context, const PrepareFailed& event) {
 }
 
 void Agent::record(const Context& context, const Started& event) {
+  if (model::is_pool_instance(event.key)) return pool_.record(context, event);
   Instance* known = touch_known(event.key);
   if (known == nullptr) return;
   known->started(context, event.run);
@@ -291,6 +314,7 @@ void Agent::drop_taken_state(const Context& context, const model::InstanceKey& k
 }
 
 void Agent::record(const Context& context, const StartFailed& event) {
+  if (model::is_pool_instance(event.key)) return pool_.record(context, event);
   if (Instance* known = touch_known(event.key)) {
     known->start_failed(context, event.run, event.problem);
   }
@@ -306,6 +330,7 @@ void Agent::record_early_states(const Context& context) {
 // In doubt nobody could tell of which instance it is, one that runs or one that was erased, before
 // the runtimes have said what they run.
 void Agent::record(const Context& context, const StateSaved& event) {
+  if (model::is_pool_instance(event.key)) return;
   if (doubt_.is_there() && !instances_.contains(event.key)) {
     early_states_.insert_or_assign(event.key, event);
     return;
@@ -327,6 +352,7 @@ void Agent::record(const Context& context, const StateSaved& event) {
 }
 
 void Agent::record(const Context& context, const Exited& event) {
+  if (model::is_pool_instance(event.key)) return pool_.record(context, event);
   if (event.state) record(context, *event.state);
   if (Instance* known = touch_known(event.key)) {
     known->exited(context, event);
@@ -342,6 +368,7 @@ void Agent::record(const Context& context, const HealthChecked& event) {
 }
 
 void Agent::record(const Context& context, const PausingSet& event) {
+  if (model::is_pool_instance(event.key)) return pool_.record(context, event);
   if (Instance* known = touch_known(event.key)) known->pausing_set(context, event);
 }
 
@@ -350,6 +377,7 @@ void Agent::record(const Context& context, const Remarked& event) {
 }
 
 void Agent::record(const Context&, const Measured& event) {
+  pool_.record(event);
   reporter_.measured(event);
   for (const auto& [key, footprint] : event.footprints) complain_of(key, footprint);
 }
@@ -591,6 +619,7 @@ std::optional<Time> Agent::wake_at() const {
   take_earlier(earliest, erasures_.next());
   take_earlier(earliest, images_.next());
   take_earlier(earliest, doubt_.next());
+  take_earlier(earliest, pool_.next());
   take_earlier(earliest, reporter_.next(config_, states_));
   return earliest;
 }

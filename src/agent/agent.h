@@ -12,6 +12,7 @@
 #include "agent/events.h"
 #include "agent/image_care.h"
 #include "agent/instance.h"
+#include "agent/pool/pool.h"
 #include "agent/reporter.h"
 #include "agent/runtimes.h"
 #include "agent/shared_use.h"
@@ -59,10 +60,16 @@ class Agent {
   void record(const Context& context, const StoreObserved& event);
   void record(const Context& context, const StopWithheld& event);
   void record(const Context& context, const Remarked& event);
+  // What only pools care about.
+  template <class Event>
+  void record(const Context& context, const Event& event) {
+    pool_.record(context, event);
+  }
 
   // Networks come before all that is started.
   void apply_network(const Context& context);
   bool may_apply_network_in_doubt() const;
+  void hand_to_pool(const Context& context, const RunsListed& event);
   bool is_newer_than_known(const std::vector<FoundRun>& runs) const;
   bool has_network(const model::InstanceSpec& spec) const;
   void forget_what_is_kept_but_gone(const Context& context, const model::Command& command);
@@ -116,6 +123,7 @@ class Agent {
   Erasures erasures_;
   Runtimes runtimes_;
   Reporter reporter_;
+  Pool pool_;
   std::map<model::InstanceKey, Instance> instances_;  // all that are wanted or may be running
   Alarms<model::InstanceKey> alarms_;
   Waiting waiting_;

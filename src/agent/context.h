@@ -15,6 +15,9 @@ struct Context {
   Effects& effects;
 
   void act(Action action) const { effects.actions.push_back(std::move(action)); }
+  // About pools: before anything is made durable.
+  void act_at_once(Action action) const { effects.at_once.push_back(std::move(action)); }
+  void act_for_pool(PoolAction action) const { effects.for_pools.push_back(std::move(action)); }
   void note(const model::InstanceKey& about, std::string what) const {
     effects.notes.push_back({model::to_string(about), std::move(what)});
   }

@@ -174,6 +174,8 @@ class Driver {
       now_ = std::max(now_, *effects_.wake_at);
       tell();
       append(all.writes, effects_.writes);
+      append(all.at_once, effects_.at_once);
+      append(all.for_pools, effects_.for_pools);
       append(all.actions, effects_.actions);
       append(all.reports, effects_.reports);
       append(all.notes, effects_.notes);
@@ -206,8 +208,10 @@ class Driver {
   template <class A>
   std::vector<A> actions() const {
     std::vector<A> found;
-    for (const Action& action : effects_.actions) {
-      if (const A* one = std::get_if<A>(&action)) found.push_back(*one);
+    for (const auto* list : {&effects_.at_once, &effects_.actions}) {
+      for (const Action& action : *list) {
+        if (const A* one = std::get_if<A>(&action)) found.push_back(*one);
+      }
     }
     return found;
   }

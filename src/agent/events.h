@@ -10,6 +10,7 @@
 #include <variant>
 #include <vector>
 
+#include "agent/pool/pool_events.h"
 #include "base/time.h"
 #include "model/instance.h"
 #include "model/protocol.h"
@@ -166,10 +167,12 @@ struct StopWithheld {
   RunId run;
 };
 
-using Event = std::variant<Connected, Disconnected, CommandReceived, NodeObserved, RuntimeLeft,
-                           RunsListed, Prepared, PrepareFailed, Started, StartFailed, StateSaved,
-                           Exited, CheckBegun, HealthChecked, PausingSet, Measured, DataErased,
-                           StoreObserved, StopWithheld, Remarked>;
+using Event =
+    std::variant<Connected, Disconnected, CommandReceived, NodeObserved, RuntimeLeft, RunsListed,
+                 Prepared, PrepareFailed, Started, StartFailed, StateSaved, Exited, CheckBegun,
+                 HealthChecked, PausingSet, Measured, DataErased, StoreObserved, StopWithheld,
+                 Remarked, PoolCommandReceived, Furnished, AppConnected, AppDisconnected, AppPinged,
+                 AppOpened, AppClosed, AppCounted, EndpointsOpened, EndpointsClosed, EndpointUsed>;
 
 // --- Effects -----------------------------------------------------------------------------------
 
@@ -308,6 +311,8 @@ struct Note {
 struct Effects {
   std::vector<Write> writes;           // one atomic batch, durable before anything else is done
   std::vector<Action> actions;         // for the runtimes
+  std::vector<Action> at_once;         // the same, about pools: these wait for nothing
+  std::vector<PoolAction> for_pools;   // nor do these
   std::vector<model::Report> reports;  // to the controller, in order, over the present connection
   std::vector<Note> notes;
   std::optional<Time> wake_at;  // call step again no later than this

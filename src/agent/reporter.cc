@@ -4,19 +4,14 @@
 #include <cstdint>
 #include <utility>
 
+#include "agent/moved.h"
 #include "base/alarms.h"
 
 namespace berth::agent {
 namespace {
 
-// By more than a tenth, and by more than what always flickers.
-bool has_moved(std::int64_t told, std::int64_t now, std::int64_t flicker) {
-  const std::int64_t change = now > told ? now - told : told - now;
-  return change > flicker && change > told / 10;
-}
+using agent::has_moved;
 
-constexpr std::int64_t kDmipsFlicker = 5;
-constexpr std::int64_t kRamFlicker = 1 << 20;
 constexpr std::int64_t kDiskFlicker = 64 << 10;
 constexpr std::int64_t kPartitionFlicker = 16 << 20;
 constexpr std::int64_t kTrafficFlicker = 1 << 10;
@@ -24,11 +19,6 @@ constexpr std::int64_t kTrafficFlicker = 1 << 10;
 bool has_moved(const model::Traffic& told, const model::Traffic& now) {
   return has_moved(told.received, now.received, kTrafficFlicker) ||
          has_moved(told.sent, now.sent, kTrafficFlicker);
-}
-
-bool has_moved(const model::Usage& told, const model::Usage& now) {
-  return has_moved(told.cpu.count(), now.cpu.count(), kDmipsFlicker) ||
-         has_moved(told.ram.count(), now.ram.count(), kRamFlicker);
 }
 
 bool has_moved(const model::Footprint& told, const model::Footprint& now) {
@@ -119,17 +109,17 @@ void Reporter::show(const model::InstanceKey& key,
   changed_.insert(key);
 }
 
-bool Reporter::is_due(const Context& context, const States& states) const {
+bool Reporter::is_due(const Context& context, const States& states, const Pool& pool) const {
   if (!can_speak()) return false;
-  if (must_be_full_ || must_answer_ || has_changes()) return true;
+  if (must_be_full_ || must_answer_ || has_changes() || pool.has_news()) return true;
   const auto time = next(context.config, states);
   return time && *time <= context.now;
 }
 
 std::optional<model::Report> Reporter::report(const Context& context, const Wanted& wanted,
-                                              States& states) {
+                                              States& states, Pool& pool) {
   std::optional<model::Report> report;
-  if (is_due(context, states)) {
+  if (is_due(context, states, pool)) {
     report.emplace();
     report->boot_id = context.config.boot_id;
     report->acted = wanted.acted();
@@ -137,7 +127,12 @@ std::optional<model::Report> Reporter::report(const Context& context, const Want
     report->states =
         states.take(context, must_be_full_ ? States::For::FullReport : States::For::Changes);
     changed_.merge(std::exchange(moved_, {}));
-    if (must_be_full_ || has_changes() || !report->states.empty()) ++revision_;
+    if (must_be_full_) {
+      report->pool = pool.take_all(context.now);
+    } else if (pool.has_news()) {
+      report->pool = pool.take_news();
+    }
+    if (must_be_full_ || has_changes() || !report->states.empty() || report->pool) ++revision_;
     report->revision = revision_;
     if (must_be_full_ || node_changed_) tell_node(*report, context.now);
     must_be_full_ ? tell_all(*report, wanted) : tell_changes(*report);

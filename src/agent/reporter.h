@@ -7,6 +7,7 @@
 #include <string>
 
 #include "agent/context.h"
+#include "agent/pool/pool.h"
 #include "agent/states.h"
 #include "agent/wanted.h"
 #include "model/instance.h"
@@ -41,7 +42,8 @@ class Reporter {
   void answer_with_orders() { must_be_full_ = must_have_orders_ = true; }
 
   // Ends the step: the report that is due, if any.
-  std::optional<model::Report> report(const Context& context, const Wanted& wanted, States& states);
+  std::optional<model::Report> report(const Context& context, const Wanted& wanted, States& states,
+                                      Pool& pool);
 
   // When the next heartbeat is due, or the next state.
   std::optional<Time> next(const Config& config, const States& states) const;
@@ -55,7 +57,7 @@ class Reporter {
   bool can_speak() const { return connection_ && node_; }
   bool has_changes() const { return node_changed_ || !changed_.empty(); }
   Figures figures_of(const model::InstanceKey& key) const;
-  bool is_due(const Context& context, const States& states) const;
+  bool is_due(const Context& context, const States& states, const Pool& pool) const;
   void tell_all(model::Report& report, const Wanted& wanted);
   void tell_changes(model::Report& report);
   void tell_node(model::Report& report, Time now) const;

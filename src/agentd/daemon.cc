@@ -240,6 +240,7 @@ void Daemon::failed_to_connect(std::string why) {
 void Daemon::received(std::uint64_t connection, v1::ToAgent message) {
   switch (message.message_case()) {
     case v1::ToAgent::kCommand: return received_command(message.command());
+    case v1::ToAgent::kPoolCommand: return received_pool_command(message.pool_command());
     case v1::ToAgent::kRenewed:
       if (renewal_) renewal_->renewed(message.renewed().certificate());
       return;
@@ -259,6 +260,17 @@ void Daemon::received_command(const v1::Command& message) {
   }
   if (!inbox_.tell_command(*std::move(command))) {
     shell::log(LogLevel::Warning, "a command was dropped: too many wait");
+  }
+}
+
+void Daemon::received_pool_command(const v1::PoolCommand& message) {
+  auto command = codec::from_wire(message);
+  if (!command) {
+    return shell::log(LogLevel::Warning, "an invalid command about pools was ignored",
+                      {{"error", command.error().message}});
+  }
+  if (!inbox_.tell_pool_command(*std::move(command))) {
+    shell::log(LogLevel::Warning, "a command about pools was dropped: too many wait");
   }
 }
 

@@ -115,6 +115,7 @@ class Daemon {
   void log_disconnected(const std::string& why) const;
   void failed_to_connect(std::string why);
   void received_command(const v1::Command& message);
+  void received_pool_command(const v1::PoolCommand& message);
   link::AgentEndListener listener();
   void report(std::uint64_t connection, const model::Report& report);
   void send(std::uint64_t connection, v1::FromAgent message);

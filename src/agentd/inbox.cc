@@ -22,6 +22,15 @@ bool Inbox::tell_command(model::Command command) {
   return false;
 }
 
+bool Inbox::tell_pool_command(model::PoolCommand command) {
+  if (pool_commands_.fetch_add(1) < kPoolCommandsMax &&
+      box_.post(agent::PoolCommandReceived{std::move(command)})) {
+    return true;
+  }
+  --pool_commands_;
+  return false;
+}
+
 void Inbox::tell_usage(agent::Measured measured) {
   if (!usage_waits_.exchange(true)) tell(std::move(measured));
 }
@@ -30,6 +39,7 @@ std::vector<agent::Event> Inbox::take(std::optional<Time> until) {
   std::vector<agent::Event> events = box_.take(until);
   for (const agent::Event& event : events) {
     if (std::holds_alternative<agent::CommandReceived>(event)) --commands_;
+    if (std::holds_alternative<agent::PoolCommandReceived>(event)) --pool_commands_;
     if (std::holds_alternative<agent::Measured>(event)) usage_waits_ = false;
     if (std::holds_alternative<agent::StateSaved>(event)) --states_;
   }

@@ -20,6 +20,8 @@ class Inbox {
 
   // False: refused. Commands may be lost; the next report tells the controller that it was.
   [[nodiscard]] bool tell_command(model::Command command);
+  // The same: it is sent again when the agent gets no further.
+  [[nodiscard]] bool tell_pool_command(model::PoolCommand command);
 
   // While this is so, no more should come: they are large.
   bool states_wait() const { return states_ > 0; }
@@ -36,9 +38,11 @@ class Inbox {
  private:
   static constexpr std::size_t kEventsMax = 1u << 20;
   static constexpr std::size_t kCommandsMax = 64;
+  static constexpr std::size_t kPoolCommandsMax = 256;
 
   shell::Mailbox<agent::Event> box_{kEventsMax};
   std::atomic<std::size_t> commands_ = 0;
+  std::atomic<std::size_t> pool_commands_ = 0;
   std::atomic<std::size_t> states_ = 0;
   std::atomic<bool> usage_waits_ = false;
 };

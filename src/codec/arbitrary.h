@@ -111,6 +111,7 @@ class Arbitrary : public Visitor {
   std::string text_for() { return any_text(); }
   std::string text_for(NonEmpty) { return any_text() + "x"; }
   std::string text_for(Name) { return name(); }
+  std::string text_for(const NoNamespace&) { return ""; }
   std::string text_for(VariableName) { return name(); }
   std::string text_for(Version) { return name() + "+1:2~3"; }
   std::string text_for(Label) { return name() + " = \xC3\xA4\"'#\xF0\x9F\x9A\xA2"; }
@@ -157,7 +158,7 @@ class Arbitrary : public Visitor {
   }
 
   template <class Count, class... Rules>
-  void fill(AllOr<Count> value, const Rules&... rules) {
+  void fill(CountOr<Count> value, const Rules&... rules) {
     fill(value.count, rules...);
   }
 

@@ -135,4 +135,38 @@ std::vector<Remark> remarks_on(const model::Node& node) {
   return remarks;
 }
 
+std::vector<Remark> remarks_on(const model::Band& band) {
+  if (band.low <= band.high) return {};
+  return {{Level::Error, "low",
+           fmt::format("low {} is above high {} (left out it is 0)", band.low, band.high)}};
+}
+
+std::vector<Remark> remarks_on(const model::ScalingPolicy& scaling) {
+  std::vector<Remark> remarks;
+  if (scaling.minimum > scaling.maximum) {
+    remarks.push_back(
+        {Level::Error, "minimum",
+         fmt::format("minimum {} is above maximum {} (left out it is {})", scaling.minimum,
+                     scaling.maximum, model::ScalingPolicy{}.maximum)});
+  }
+  if (scaling.idle && scaling.idle_percent) {
+    remarks.push_back(
+        {Level::Error, "idlePercent", "idle is there too; only one of them can be: leave one out"});
+  }
+  constexpr std::uint32_t kIdlePercentMax = 99;
+  if (scaling.idle_percent && scaling.idle_percent->high > kIdlePercentMax) {
+    remarks.push_back({Level::Error, "idlePercent.high",
+                       fmt::format("must be 0 to {} percent, not {}", kIdlePercentMax,
+                                   scaling.idle_percent->high)});
+  }
+  return remarks;
+}
+
+std::vector<Remark> remarks_on(const model::SessionOptions& sessions) {
+  if (!sessions.idle_timeout || sessions.service) return {};
+  return {{Level::Error, "idleTimeout",
+           "only the session service tells whether there are clients: leave it out, or set "
+           "service: true"}};
+}
+
 }  // namespace berth::codec

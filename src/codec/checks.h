@@ -21,5 +21,8 @@ std::vector<Remark> remarks_on(const model::Image& image);
 std::vector<Remark> remarks_on(const model::Item& item);
 std::vector<Remark> remarks_on(const model::NodeConfig& config);
 std::vector<Remark> remarks_on(const model::Node& node);
+std::vector<Remark> remarks_on(const model::Band& band);
+std::vector<Remark> remarks_on(const model::ScalingPolicy& scaling);
+std::vector<Remark> remarks_on(const model::SessionOptions& sessions);
 
 }  // namespace berth::codec

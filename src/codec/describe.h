@@ -60,13 +60,14 @@ concept Wrapper = requires(T& value) {
   wrapped(value);
 };
 
-// A count for which people may write `all`, which is nullopt.
+// A count for which people may write a word, such as `all`, which is nullopt.
 template <class Count>
-struct AllOr {
+struct CountOr {
   Count& count;
+  std::string_view word;
 };
 template <class Count>
-AllOr(Count&) -> AllOr<Count>;
+CountOr(Count&, std::string_view) -> CountOr<Count>;
 
 template <class T>
 inline constexpr bool kIsOptional = false;
@@ -91,15 +92,15 @@ template <class T>
 concept IntegerValue = std::integral<T> && !std::same_as<T, bool>;
 
 template <class T>
-inline constexpr bool kIsAllOr = false;
+inline constexpr bool kIsCountOr = false;
 template <class T>
-inline constexpr bool kIsAllOr<AllOr<T>> = true;
+inline constexpr bool kIsCountOr<CountOr<T>> = true;
 
 // All that has a description.
 template <class T>
 concept Struct =
     std::is_class_v<T> && !TextValue<T> && !Wrapper<T> && !OptionalValue<T> && !ListValue<T> &&
-    !MapValue<T> && !kIsAllOr<T> && !std::same_as<T, Bytes> && !std::same_as<T, Dmips>;
+    !MapValue<T> && !kIsCountOr<T> && !std::same_as<T, Bytes> && !std::same_as<T, Dmips>;
 
 // A value of which nothing has been said yet.
 template <class T>
@@ -125,22 +126,31 @@ using TraitsOf = model::DocumentTraits<std::remove_const_t<T>>;
 
 inline constexpr std::string_view kApiVersion = "berth/v1";
 
+template <class V, DocumentValue D>
+void describe_namespace(V& metadata, D& document) {
+  if constexpr (TraitsOf<D>::kKind.has_namespace) {
+    metadata.field("namespace", TraitsOf<D>::ns(document), "the namespace it belongs to", Name{});
+  } else {
+    std::string none;
+    metadata.field("namespace", none, "must be left out", NoNamespace{TraitsOf<D>::kKind.name});
+  }
+}
+
 // A document as people write it. `describe` of a document is its spec.
 template <class V, DocumentValue D>
 void describe_document(V& v, D& document) {
   v.constant("apiVersion", kApiVersion, "the form of this document");
   v.constant("kind", TraitsOf<D>::kKind.name, "what this document describes");
   v.group(Presence::Required, "metadata", "what the document is called", [&](auto& metadata) {
+    metadata.required("name", TraitsOf<D>::name(document),
+                      "unique for its kind (and version, or namespace)", Name{});
+    describe_namespace(metadata, document);
     // Accepted for the tools that set them; nothing depends on them yet.
-    std::string space;
     std::map<std::string, std::string> labels;
-    metadata.required("name", TraitsOf<D>::name(document), "unique for its kind (and version)",
-                      Name{});
-    metadata.field("namespace", space, "the namespace it belongs to", Name{});
     metadata.field("labels", labels, "free key-value pairs", Each{Label{}});
   });
-  v.group(Presence::Required, "spec", "what is wanted",
-          [&](auto& spec) { describe(spec, document); });
+  v.group(TraitsOf<D>::kKind.has_spec ? Presence::Required : Presence::Optional, "spec",
+          "what is wanted", [&](auto& spec) { describe(spec, document); });
 }
 
 // A struct as a value inside others; a document has its name beside its spec there.
@@ -148,6 +158,9 @@ template <class V, class T>
 void describe_value(V& v, T& value) {
   if constexpr (DocumentValue<T>) {
     v.required("name", TraitsOf<T>::name(value), "metadata.name of the document", Name{});
+    if constexpr (TraitsOf<T>::kKind.has_namespace) {
+      v.required("namespace", TraitsOf<T>::ns(value), "metadata.namespace of it", Name{});
+    }
   }
   describe(v, value);
 }

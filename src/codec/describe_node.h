@@ -1,5 +1,6 @@
 #pragma once
 
+#include "codec/describe_application.h"
 #include "codec/describe_item.h"
 #include "codec/describe_override.h"
 
@@ -13,7 +14,7 @@ void describe(V& v, T& request) {
   v.field("version", version, "left out: the item's only version", Version{});
   v.field("subject", subject, "whom it runs for");
   v.field("priority", priority, "the higher, the earlier it gets its place", kPriority);
-  v.field("instances", AllOr{instances},
+  v.field("instances", CountOr{instances, "all"},
           "how many; all: one on every runtime that matches, for components", Range{0, 1'000'000});
   v.field("labels", labels, "labels that the node must have", Each{Label{}});
   v.field("nodes", nodes, "nodes that may be used; left out: any");

@@ -247,6 +247,28 @@ void describe(V& v, T& record) {
   v.required("life", life);
 }
 
+template <class V, Is<model::ApplicationKey> T>
+void describe(V& v, T& key) {
+  auto& [space, name] = key;
+  v.required("namespace", space);
+  v.required("name", name);
+}
+
+template <class V, Is<model::NumberBlockRecord> T>
+void describe(V& v, T& record) {
+  auto& [application, reserved_to, edition] = record;
+  v.required("application", application);
+  v.required("reservedTo", reserved_to);
+  v.required("edition", edition);
+}
+
+template <class V, Is<model::PortBlockRecord> T>
+void describe(V& v, T& record) {
+  auto& [address, held] = record;
+  v.required("address", address);
+  v.required("held", held);
+}
+
 template <class V, Is<model::CounterRecord> T>
 void describe(V& v, T& record) {
   auto& [epoch, revision, next_uid, next_gid, next_freed, cluster, hold] = record;

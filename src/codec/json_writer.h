@@ -165,9 +165,9 @@ void write_map(std::string& out, const Map& map) {
 }
 
 template <class Count>
-void write_json_all_or(std::string& out, const AllOr<Count>& value) {
+void write_json_count_or(std::string& out, const CountOr<Count>& value) {
   if (value.count) return write_json(out, *value.count);
-  append_json_string(out, "all");
+  append_json_string(out, value.word);
 }
 
 template <class T>
@@ -188,8 +188,8 @@ void write_json(std::string& out, const T& value) {
     write_list(out, value);
   } else if constexpr (MapValue<T>) {
     write_map(out, value);
-  } else if constexpr (kIsAllOr<T>) {
-    write_json_all_or(out, value);
+  } else if constexpr (kIsCountOr<T>) {
+    write_json_count_or(out, value);
   } else if constexpr (Wrapper<const T>) {
     write_json(out, wrapped(value));
   } else {

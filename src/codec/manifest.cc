@@ -29,7 +29,6 @@ struct Source {
 // What can be said for a document that has errors without inventing further ones: what it is, but
 // nothing that contradicts other documents.
 struct Harmless {
-  void operator()(model::Item& item) const { item.type = model::ItemType::Component; }
   void operator()(model::NodeConfig& config) const {
     model::NodeConfig only_named;
     only_named.name = config.name;
@@ -56,7 +55,9 @@ DocumentId identity_of(const model::Document& document) {
 }
 
 std::string title_of(const model::Document& document) {
-  return fmt::format("{} \"{}\"", model::kind_of(document).name, model::name_of(document));
+  const model::DocumentKind& kind = model::kind_of(document);
+  return fmt::format("{} \"{}\"", kind.name,
+                     kind.has_namespace ? model::id_of(document) : model::name_of(document));
 }
 
 // What the checks need of the stored documents that the new ones do not replace.
@@ -71,6 +72,7 @@ model::Manifest outline_of_others(const model::Manifest& stored, const model::Ma
       named.id = item->id;
       named.version = item->version;
       named.type = item->type;
+      named.quotas = item->quotas;
       others.emplace_back(std::move(named));
     } else {
       others.push_back(document);
@@ -83,18 +85,30 @@ model::Manifest stored_part_of(const model::Manifest& all, std::size_t count) {
   return {all.begin(), all.begin() + static_cast<std::ptrdiff_t>(count)};
 }
 
-// The new document because of which a stored one is no longer right: the item that a request of it
-// is about, else the first.
+// The item that a finding about a document concerns.
+std::optional<model::ItemId> item_in(const model::Document& document,
+                                     const model::Finding& finding) {
+  if (const auto* application = std::get_if<model::Application>(&document)) {
+    return application->item;
+  }
+  const auto* deployment = std::get_if<model::Deployment>(&document);
+  if (deployment == nullptr) return std::nullopt;
+  for (std::size_t run = 0; run < deployment->run.size(); ++run) {
+    if (finding.path.starts_with(fmt::format("spec.run[{}]", run))) {
+      return deployment->run[run].item;
+    }
+  }
+  return std::nullopt;
+}
+
+// The new document because of which a stored one is no longer right: the item that it is about,
+// else the first.
 std::size_t culprit_for(const model::Document& broken, const model::Finding& finding,
                         const model::Manifest& documents) {
-  const auto* deployment = std::get_if<model::Deployment>(&broken);
-  if (deployment == nullptr) return 0;
-  for (std::size_t run = 0; run < deployment->run.size(); ++run) {
-    if (!finding.path.starts_with(fmt::format("spec.run[{}]", run))) continue;
-    for (std::size_t i = 0; i < documents.size(); ++i) {
-      const auto* item = std::get_if<model::Item>(&documents[i]);
-      if (item != nullptr && item->id == deployment->run[run].item) return i;
-    }
+  const auto wanted = item_in(broken, finding);
+  for (std::size_t i = 0; i < documents.size(); ++i) {
+    const auto* item = std::get_if<model::Item>(&documents[i]);
+    if (item != nullptr && item->id == wanted) return i;
   }
   return 0;
 }
@@ -137,7 +151,8 @@ class ManifestReader {
 
   Notes notes_;
   model::Manifest documents_;
-  std::vector<Source> sources_;  // of documents_
+  std::vector<Source> sources_;        // of documents_
+  std::set<model::ItemKey> doubtful_;  // items with errors: nobody knows what they are
   bool lost_some_ = false;
 };
 
@@ -170,6 +185,7 @@ void ManifestReader::read_as(std::size_t file, Tree tree) {
   Reader(Form::Manifest, notes_).read_document(tree, document);
   if (notes_.error_count() > errors_before) {
     lost_some_ = lost_some_ || !has_identity(document);
+    if constexpr (std::same_as<D, model::Item>) doubtful_.insert(model::key_of(document));
     Harmless{}(document);
   }
   documents_.emplace_back(std::move(document));
@@ -214,6 +230,7 @@ void ManifestReader::check_together(const model::Manifest& stored) {
     return std::ranges::find(*old_ones, finding) != old_ones->end();
   };
   for (model::Finding& finding : findings) {
+    if (finding.because_of && doubtful_.contains(*finding.because_of)) continue;
     if (finding.document >= stored_count) {
       add_finding(finding.document - stored_count, std::move(finding.path),
                   std::move(finding.what));

@@ -43,8 +43,8 @@ ParsedManifest parse_manifests(const std::vector<SourceFile>& files);
 
 // The same for files that are to be laid over documents that are there already: they may refer to
 // those and replace them (same kind and name; of items also the version). Tells what the files
-// bring or break, always at a position in the files. Of stored items only id, version and type
-// matter.
+// bring or break, always at a position in the files. Of stored items only id, version, type and
+// quotas matter.
 ParsedManifest parse_manifests(const std::vector<SourceFile>& files, const model::Manifest& stored);
 
 // Checks each document alone, and that none is there twice. If it is not ok, parse_manifests tells

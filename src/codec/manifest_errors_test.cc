@@ -60,16 +60,17 @@ TEST(DocumentErrors, SayWhatADocumentIs) {
                           "got text"));
   EXPECT_THAT(errors_of("kind: Nod\n"),
               ElementsAre("f:1:7: error: kind: \"Nod\" is no kind of document (Item, Deployment, "
-                          "NodeConfig, Node, EnvOverride, Subject). Did you mean \"Node\"?"));
+                          "NodeConfig, Node, EnvOverride, Subject, Namespace, Application). Did "
+                          "you mean \"Node\"?"));
   EXPECT_THAT(errors_of("kind: [Node]\n"),
               ElementsAre("f:1:7: error: kind: \"\" is no kind of document (Item, Deployment, "
-                          "NodeConfig, Node, EnvOverride, Subject)."));
+                          "NodeConfig, Node, EnvOverride, Subject, Namespace, Application)."));
   EXPECT_THAT(errors_of("apiVersion: v1\nkind: Node\nmetadata: {name: a}\nspec: {}\n"),
               ElementsAre("f:1:13: error: apiVersion: must be berth/v1, not \"v1\""));
 }
 
 TEST(DocumentErrors, SayWhichKindsAreToCome) {
-  for (const std::string kind : {"Namespace", "Application", "Workflow"}) {
+  for (const std::string kind : {"Workflow"}) {
     EXPECT_THAT(errors_of("kind: " + kind), ElementsAre("f:1:7: error: kind: kind " + kind +
                                                         " is not supported yet by this version"));
   }
@@ -324,10 +325,10 @@ TEST(ErrorsOfAllTogether, AreToldBesideThoseOfOneDocument) {
 }
 
 TEST(ErrorsOfAllTogether, WaitUntilEveryDocumentCanBeIdentified) {
-  EXPECT_THAT(
-      errors_of_files({{"one", kDeployment}, {"two", "kind: Itme"}}),
-      ElementsAre("two:1:7: error: kind: \"Itme\" is no kind of document (Item, "
-                  "Deployment, NodeConfig, Node, EnvOverride, Subject). Did you mean \"Item\"?"));
+  EXPECT_THAT(errors_of_files({{"one", kDeployment}, {"two", "kind: Itme"}}),
+              ElementsAre("two:1:7: error: kind: \"Itme\" is no kind of document (Item, "
+                          "Deployment, NodeConfig, Node, EnvOverride, Subject, Namespace, "
+                          "Application). Did you mean \"Item\"?"));
 }
 
 TEST(ErrorsOfAllTogether, AreNotInventedForWhatCouldNotBeRead) {
@@ -349,6 +350,80 @@ TEST(Diagnostics, AreKeptInABoundedNumber) {
   ASSERT_EQ(errors.size(), 101u);
   EXPECT_EQ(errors[0], "f:7:3: error: spec: unknown key \"x0\".");
   EXPECT_EQ(errors[100], "f:106:3: error: and 50 more");
+}
+
+// The spec of the application begins in line 8.
+std::vector<std::string> errors_of_application(const std::string& spec) {
+  return errors_of(header("Item") + "  {version: 1, images: [{command: [x]}]}\n---\n" +
+                   "apiVersion: berth/v1\nkind: Application\nmetadata: {name: b}\nspec:\n" +
+                   "  item: a\n" + spec);
+}
+
+TEST(ApplicationErrors, NoneInWhatIsRight) {
+  EXPECT_THAT(errors_of_application("  scaling: {minimum: 0, maximum: 1, burst: unlimited}\n"),
+              ElementsAre());
+  EXPECT_THAT(errors_of_application("  scaling: {idlePercent: {low: 0, high: 99}, cooldown: 0s}\n"),
+              ElementsAre());
+  EXPECT_THAT(errors_of_application("  sessions: {service: true, idleTimeout: 5m, claim: 0s}\n"),
+              ElementsAre());
+}
+
+TEST(ApplicationErrors, CoverTheSizesOfPools) {
+  EXPECT_THAT(errors_of_application("  scaling: {maximum: 0}\n"),
+              ElementsAre("f:12:22: error: spec.scaling.maximum: must be 1 to 1000000, not \"0\""));
+  EXPECT_THAT(errors_of_application("  scaling: {minimum: 5, maximum: 4}\n"),
+              ElementsAre("f:12:22: error: spec.scaling.minimum: minimum 5 is above maximum 4 "
+                          "(left out it is 1)"));
+  EXPECT_THAT(errors_of_application("  scaling: {burst: 0}\n"),
+              ElementsAre("f:12:20: error: spec.scaling.burst: must be 1 to 1000000, not "
+                          "\"0\""));
+  EXPECT_THAT(errors_of_application("  scaling: {burst: all}\n"),
+              ElementsAre("f:12:20: error: spec.scaling.burst: \"all\" is no whole number"));
+}
+
+TEST(ApplicationErrors, CoverWhatIsKeptIdle) {
+  EXPECT_THAT(errors_of_application("  scaling: {idle: {low: 1}, idlePercent: {high: 5}}\n"),
+              ElementsAre("f:12:25: error: spec.scaling.idle.low: low 1 is above high 0 (left out "
+                          "it is 0)"));
+  EXPECT_THAT(
+      errors_of_application("  scaling: {idle: {high: 1}, idlePercent: {high: 5}}\n"),
+      ElementsAre("f:12:43: error: spec.scaling.idlePercent: idle is there too; only one of "
+                  "them can be: leave one out"));
+  EXPECT_THAT(errors_of_application("  scaling: {idlePercent: {high: 100}}\n"),
+              ElementsAre("f:12:33: error: spec.scaling.idlePercent.high: must be 0 to 99 percent, "
+                          "not 100"));
+  EXPECT_THAT(errors_of_application("  scaling: {standby: {low: 2, high: 1}}\n"),
+              ElementsAre("f:12:28: error: spec.scaling.standby.low: low 2 is above high 1 (left "
+                          "out it is 0)"));
+}
+
+TEST(ApplicationErrors, CoverSessions) {
+  EXPECT_THAT(errors_of_application("  sessions: {perInstance: 0}\n"),
+              ElementsAre("f:12:27: error: spec.sessions.perInstance: must be 1 to 1000000, not "
+                          "\"0\""));
+  EXPECT_THAT(errors_of_application("  sessions: {idleTimeout: 5m}\n"),
+              ElementsAre("f:12:27: error: spec.sessions.idleTimeout: only the session service "
+                          "tells whether there are clients: leave it out, or set service: true"));
+  EXPECT_THAT(errors_of_application("  sessions: {openTimeout: 0s}\n"),
+              ElementsAre("f:12:27: error: spec.sessions.openTimeout: must be more than 0s"));
+  EXPECT_EQ(errors_of_application("  sessions: {closeGrace: -1s}\n").size(), 1u);
+}
+
+TEST(ApplicationErrors, DoNotComeFromThoseOfTheItem) {
+  EXPECT_THAT(errors_of(header("Item") + "  {version: 1, type: none, images: [{command: [x]}]}\n"
+                                         "---\napiVersion: berth/v1\nkind: Application\n"
+                                         "metadata: {name: b}\nspec: {item: a}\n"),
+              testing::SizeIs(1));
+}
+
+TEST(NamespaceErrors, OnlyApplicationsHaveOne) {
+  EXPECT_THAT(errors_of("apiVersion: berth/v1\nkind: Namespace\nmetadata: {name: a}\n"),
+              ElementsAre());
+  EXPECT_THAT(
+      errors_of("apiVersion: berth/v1\nkind: Node\nmetadata: {name: a, namespace: b}\nspec: {}\n"),
+      ElementsAre(
+          "f:3:32: error: metadata.namespace: must be left out: Node documents belong to no "
+          "namespace, only applications do"));
 }
 
 }  // namespace

@@ -222,11 +222,34 @@ void make_valid(model::EnvOverride& list) {
   list.counted_from.reset();
 }  // only stored ones have it
 void make_valid(model::Subject&) {}
+void make_valid(model::Namespace&) {}
+
+model::Item item_for(const model::Application& application) {
+  model::Item item;
+  item.id = application.item;
+  item.version = application.version.empty() ? "1" : application.version;
+  item.images = {{.platform = {}, .runtimes = {}, .form = model::CommandImage{{"x"}}}};
+  return item;
+}
+void make_valid(std::optional<model::Band>& band, std::uint32_t most) {
+  if (!band) return;
+  band->high = std::min(band->high, most);
+  band->low = std::min(band->low, band->high);
+}
+void make_valid(model::Application& application) {
+  model::ScalingPolicy& scaling = application.scaling;
+  scaling.minimum = std::min(scaling.minimum, scaling.maximum);
+  if (scaling.idle) scaling.idle_percent.reset();
+  make_valid(scaling.idle, 1'000'000);
+  make_valid(scaling.idle_percent, 99);
+  make_valid(scaling.standby, 1'000'000);
+  if (application.sessions.idle_timeout) application.sessions.service = true;
+}
 
 template <class D>
 class Documents : public testing::Test {};
 using Kinds = testing::Types<model::Item, model::Deployment, model::NodeConfig, model::Node,
-                             model::EnvOverride, model::Subject>;
+                             model::EnvOverride, model::Subject, model::Namespace>;
 TYPED_TEST_SUITE(Documents, Kinds);
 
 TYPED_TEST(Documents, ComeBackFromJsonAsTheyWere) {
@@ -240,6 +263,22 @@ TYPED_TEST(Documents, ComeBackFromJsonAsTheyWere) {
     }
     RC_ASSERT(parsed.ok());
     RC_ASSERT((parsed.documents == model::Manifest{document}));
+  }));
+}
+
+TEST(Documents, ThatAreApplicationsComeBackFromJsonAsTheyWere) {
+  EXPECT_TRUE(rc::check("parse(to_json(x)) == x", [] {
+    const auto seed = *rc::gen::resize(100, rc::gen::arbitrary<std::uint64_t>());
+    auto application = Arbitrary(Form::Manifest, seed).make<model::Application>();
+    make_valid(application);
+    const model::Manifest all{item_for(application), model::Namespace{application.ns}, application};
+    std::vector<SourceFile> files;
+    for (const auto& document : all) files.push_back({"x.json", to_json(document)});
+    const ParsedManifest parsed = parse_manifests(files);
+    for (const Diagnostic& diagnostic : parsed.diagnostics) {
+      RC_LOG() << to_string(diagnostic) << "\n";
+    }
+    RC_ASSERT((parsed.documents == all));
   }));
 }
 

@@ -46,7 +46,7 @@ class Reader {
     read(tree, wrapped(value), path, NonEmpty{});
   }
   template <class Count, class... Rules>
-  void read(const Tree& tree, AllOr<Count> value, const Path& path, const Rules&... rules);
+  void read(const Tree& tree, CountOr<Count> value, const Path& path, const Rules&... rules);
   void read(const Tree& tree, bool& value, const Path& path);
   void read(const Tree& tree, Dmips& value, const Path& path);
   void read(const Tree& tree, Bytes& value, const Path& path);
@@ -179,12 +179,12 @@ void Reader::read(const Tree& tree, T& value, const Path& path, const Rules&... 
 }
 
 template <class Count, class... Rules>
-void Reader::read(const Tree& tree, AllOr<Count> value, const Path& path, const Rules&... rules) {
-  if (tree.kind == Tree::Kind::Scalar && tree.text == "all") {
+void Reader::read(const Tree& tree, CountOr<Count> value, const Path& path, const Rules&... rules) {
+  if (tree.kind == Tree::Kind::Scalar && tree.text == value.word) {
     value.count = std::nullopt;
     return;
   }
-  if (!is_plain(tree, path, "a whole number or all")) return;
+  if (!is_plain(tree, path, "a whole number or " + std::string(value.word))) return;
   read(tree, value.count, path, rules...);
 }
 

@@ -15,7 +15,8 @@ using Types = testing::Types<
     model::Item, model::Deployment, model::NodeConfig, model::NodeRecord, model::NetworkRecord,
     model::NodeAddressRecord, model::FreedAddressRecord, model::RolloutRecord, model::NodeNetwork,
     model::InstanceRecord, model::StateRecord, model::DecisionRecord, model::GroupRecord,
-    model::FreedIdRecord, model::CounterRecord, model::WantedRecord, model::CommandNumber>;
+    model::FreedIdRecord, model::CounterRecord, model::Namespace, model::Application,
+    model::NumberBlockRecord, model::PortBlockRecord, model::WantedRecord, model::CommandNumber>;
 TYPED_TEST_SUITE(Records, Types);
 
 TYPED_TEST(Records, ComeBackAsTheyWere) {

@@ -62,6 +62,11 @@ Flaw flaw_of(std::string_view text, VariableName) {
   return std::nullopt;
 }
 
+Flaw flaw_of(std::string_view, const NoNamespace& rule) {
+  return fmt::format("must be left out: {} documents belong to no namespace, only applications do",
+                     rule.kind);
+}
+
 Flaw flaw_of(const Duration& value, Positive) {
   return value.count() > 0 ? std::nullopt : Flaw("must be more than 0s");
 }

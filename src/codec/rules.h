@@ -53,12 +53,18 @@ struct VariableName {
   static constexpr std::size_t kLengthMax = 253;
 };
 
+// Of a kind whose documents belong to none.
+struct NoNamespace {
+  std::string_view kind;
+};
+
 using Flaw = std::optional<std::string>;  // what is wrong with a value
 
 Flaw flaw_of(std::string_view text, Name);
 Flaw flaw_of(std::string_view text, Version);
 Flaw flaw_of(std::string_view text, Label);
 Flaw flaw_of(std::string_view text, VariableName);
+Flaw flaw_of(std::string_view text, const NoNamespace& rule);
 Flaw flaw_of(const Duration& value, Positive);
 
 // Ids are names anyway, see below.

@@ -1,5 +1,7 @@
 #include "codec/schema.h"
 
+#include <fmt/format.h>
+
 #include <nlohmann/json.hpp>
 #include <string>
 #include <utility>
@@ -31,6 +33,8 @@ void state(Json& schema, Unique) { schema["uniqueItems"] = true; }
 
 // Zero is no pattern that is worth its ugliness; the program says it.
 void state(Json&, Positive) {}
+
+void state(Json& schema, const NoNamespace&) { schema["not"] = Json::object(); }
 
 template <class Make>
 requires requires { Make::kPattern; }
@@ -117,6 +121,7 @@ class SchemaWriter : public Visitor {
   void field(std::string_view name, const T& value, std::string_view help, const Rules&... rules) {
     Json& schema = add(name, schema_of<T>(), help);
     (state(schema, rules), ...);
+    if constexpr (kIsCountOr<T>) schema["pattern"] = fmt::format("^{}$", value.word);
     std::string text;
     write_json(text, value);
     const bool says_something = text != "null" && text != "\"\"" && text != "[]" && text != "{}";
@@ -191,8 +196,8 @@ Json schema_of() {
     return {{"type", "array"}, {"items", schema_of<typename T::value_type>()}};
   } else if constexpr (MapValue<T>) {
     return {{"type", "object"}, {"additionalProperties", {{"type", "string"}}}};
-  } else if constexpr (kIsAllOr<T>) {
-    return {{"type", {"integer", "string"}}, {"pattern", "^all$"}};
+  } else if constexpr (kIsCountOr<T>) {
+    return {{"type", {"integer", "string"}}};
   } else if constexpr (Wrapper<T>) {
     T value;
     Json schema = schema_of<std::remove_reference_t<decltype(wrapped(value))>>();

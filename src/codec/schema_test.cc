@@ -28,15 +28,16 @@ TEST(Schema, IsOfTheDraftThatEditorsKnow) {
 
 TEST(Schema, HasAllKindsOfDocuments) {
   const json all = schema();
-  ASSERT_EQ(all["oneOf"].size(), 6u);
+  ASSERT_EQ(all["oneOf"].size(), 8u);
   for (const std::string kind :
-       {"Item", "Deployment", "NodeConfig", "Node", "EnvOverride", "Subject"}) {
+       {"Item", "Deployment", "NodeConfig", "Node", "EnvOverride", "Subject", "Application"}) {
     const json& definition = all["$defs"][kind];
     EXPECT_EQ(definition["properties"]["kind"]["const"], kind);
     EXPECT_EQ(definition["properties"]["apiVersion"]["const"], "berth/v1");
     EXPECT_THAT(definition["required"], ElementsAre("apiVersion", "kind", "metadata", "spec"));
     EXPECT_EQ(definition["additionalProperties"], false);
   }
+  EXPECT_THAT(all["$defs"]["Namespace"]["required"], ElementsAre("apiVersion", "kind", "metadata"));
 }
 
 TEST(Schema, ListsTheWordsOfEnumerations) {
@@ -58,6 +59,10 @@ TEST(Schema, TellsDefaultsLimitsAndChoices) {
   const json run = spec_of("Deployment")["run"]["items"]["properties"];
   EXPECT_EQ(run["subject"]["default"], "default");
   EXPECT_EQ(run["instances"]["default"], 1);
+  EXPECT_EQ(run["instances"]["pattern"], "^all$");
+  const json scaling = spec_of("Application")["scaling"]["properties"];
+  EXPECT_EQ(scaling["burst"]["pattern"], "^unlimited$");
+  EXPECT_EQ(scaling["burst"]["default"], 2);
 }
 
 // Whether every key of a document is a property of its schema.

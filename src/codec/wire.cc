@@ -14,9 +14,12 @@
 #include "codec/reader.h"
 #include "codec/rules.h"
 #include "codec/text.h"
+#include "codec/wire_parts.h"
 
 namespace berth::codec {
 namespace {
+
+using namespace wire;
 
 v1::Hindrance to_wire(model::Hindrance hindrance) {
   switch (hindrance) {
@@ -114,38 +117,6 @@ v1::ReportedStatus to_wire(const model::ReportedStatus& status) {
     *out.mutable_footprint() = codec::to_wire(status.footprint);
   }
   return out;
-}
-
-Error wrong(const Path& at, std::string_view what) {
-  return invalid_input(fmt::format("{}: {}", to_string(at), what));
-}
-
-Result<void> check(const Flaw& flaw, const Path& at) {
-  if (flaw) return wrong(at, *flaw);
-  return {};
-}
-
-template <class Rule>
-Result<std::string> text_by(Rule rule, const std::string& text, const Path& at) {
-  TRY(check(flaw_of(std::string_view(text), rule), at));
-  return text;
-}
-
-template <class Id>
-Result<Id> id_of(const std::string& text, const Path& at) {
-  TRY(text_by(Name{}, text, at));
-  return Id(text);
-}
-
-Result<std::string> text_for_people(const std::string& text, const Path& at) {
-  if (text.size() > WireLimits::kTextBytesMax) return wrong(at, "is too long");
-  TRY(check(standing_flaw_of(text), at));
-  return text;
-}
-
-Result<std::int64_t> integer_in(const Range& range, std::int64_t value, const Path& at) {
-  if (value >= range.least && value <= range.most) return value;
-  return wrong(at, fmt::format("must be {} to {}, not {}", range.least, range.most, value));
 }
 
 // By the rules of manifests: what was written as a record has passed them before.
@@ -277,9 +248,10 @@ Result<model::ItemType> read_type(const std::string& word, const Path& at) {
   return *type;
 }
 
-// What the agent takes for granted when it looks for the image.
+// What the agent takes for granted when it looks for the image. A pool is called otherwise than
+// what its instances run.
 Result<void> check_whole(const model::InstanceSpec& spec, const Path& at) {
-  if (spec.item.id != spec.key.item) {
+  if (spec.item.id != spec.key.item && !model::is_pool_instance(spec.key)) {
     return wrong(Path(at, "item"), fmt::format("is {}, but the key says {}", spec.item.id.value(),
                                                spec.key.item.value()));
   }
@@ -289,9 +261,10 @@ Result<void> check_whole(const model::InstanceSpec& spec, const Path& at) {
   return {};
 }
 
-Result<model::InstanceSpec> read(const v1::InstanceSpec& spec, const Path& at) {
+Result<model::InstanceSpec> read_with(model::InstanceKey key, const v1::InstanceSpec& spec,
+                                      const Path& at) {
   model::InstanceSpec out;
-  out.key = TRY(read(spec.key(), Path(at, "key")));
+  out.key = std::move(key);
   out.item = TRY(document_of<model::Item>(spec.item(), Path(at, "item")));
   out.image = spec.image();
   out.runtime = TRY(id_of<model::RuntimeId>(spec.runtime(), Path(at, "runtime")));
@@ -304,6 +277,11 @@ Result<model::InstanceSpec> read(const v1::InstanceSpec& spec, const Path& at) {
   out.paused = spec.paused();
   TRY(check_whole(out, at));
   return out;
+}
+
+Result<model::InstanceSpec> read(const v1::InstanceSpec& spec, const Path& at) {
+  auto key = TRY(read(spec.key(), Path(at, "key")));
+  return read_with(std::move(key), spec, at);
 }
 
 // Of an instance whose data are being erased nothing is left that had a version or a runtime, and
@@ -335,16 +313,8 @@ Result<model::ReportedStatus> read(const v1::ReportedStatus& status, const Path&
 
 template <class T, class List>
 Result<std::vector<T>> read_all(const List& list, const Path& at) {
-  if (list.size() > WireLimits::kInstancesMax) {
-    return wrong(
-        at, fmt::format("has {} entries, more than {}", list.size(), WireLimits::kInstancesMax));
-  }
-  std::vector<T> out;
-  out.reserve(static_cast<std::size_t>(list.size()));
-  for (int i = 0; i < list.size(); ++i) {
-    out.push_back(TRY(read(list[i], Path(at, static_cast<std::size_t>(i)))));
-  }
-  return out;
+  return read_list<T>(list, at, WireLimits::kInstancesMax,
+                      [](const auto& one, const Path& here) { return read(one, here); });
 }
 
 Result<model::ToldOrders> read(const v1::ToldOrders& told, const Path& at) {
@@ -374,6 +344,21 @@ Result<model::NodeInfo> read_node(const std::string& json, const Path& at) {
 }
 
 }  // namespace
+
+v1::InstanceSpec wire::write_spec(const model::InstanceSpec& spec) { return to_wire(spec); }
+
+Result<model::InstanceSpec> wire::read_spec(model::InstanceKey key, const v1::InstanceSpec& spec,
+                                            const Path& at) {
+  return read_with(std::move(key), spec, at);
+}
+
+Result<model::Usage> wire::read_usage(const v1::Usage& usage, const Path& at) {
+  return read(usage, at);
+}
+
+Result<model::Problem> wire::read_problem(const v1::Problem& problem, const Path& at) {
+  return read(problem, at);
+}
 
 v1::InstanceKey to_wire(const model::InstanceKey& key) {
   v1::InstanceKey out;
@@ -482,10 +467,14 @@ v1::Report to_wire(const model::Report& report) {
   if (report.told) *out.mutable_told() = to_wire(*report.told);
   for (const auto& runtime : report.untold_runtimes) out.add_untold_runtimes(runtime.value());
   out.set_in_doubt(report.in_doubt);
+  if (report.pool) *out.mutable_pool() = write_pool(*report.pool);
   return out;
 }
 
-Result<model::InstanceKey> from_wire(const v1::InstanceKey& key) { return read(key, Path()); }
+Result<model::InstanceKey> from_wire(const v1::InstanceKey& key) {
+  const bool is_of_pool = !key.item().empty() && key.item().front() == model::kPoolMark;
+  return is_of_pool ? read_pool_key(key, Path()) : read(key, Path());
+}
 
 Result<model::Command> from_wire(const v1::Command& command) {
   const Path top;
@@ -546,6 +535,7 @@ Result<model::Report> from_wire(const v1::Report& report) {
   if (report.has_usage()) out.usage = TRY(read(report.usage(), Path(top, "usage")));
   if (report.has_receipt()) out.receipt = TRY(read(report.receipt(), Path(top, "receipt")));
   if (report.has_told()) out.told = TRY(read(report.told(), Path(top, "told")));
+  if (report.has_pool()) out.pool = TRY(read_pool(report.pool(), Path(top, "pool")));
   return out;
 }
 

@@ -19,10 +19,12 @@ struct WireLimits {
   static constexpr std::size_t kNetworkBytesMax = 2 << 20;   // what a node knows of networks
   static constexpr std::size_t kStateBytesMax = model::SavedState::kSizeMax.count();
   static constexpr std::size_t kTextBytesMax = 4096;  // a problem
+  static constexpr std::size_t kPortsMax = 1000;      // of one session
 };
 
 v1::Command to_wire(const model::Command& command);
 v1::Report to_wire(const model::Report& report);
+v1::PoolCommand to_wire(const model::PoolCommand& command);
 v1::InstanceKey to_wire(const model::InstanceKey& key);
 v1::Usage to_wire(const model::Usage& usage);
 v1::Traffic to_wire(const model::Traffic& traffic);
@@ -35,6 +37,7 @@ v1::Receipt to_wire(const model::Receipt& receipt);
 // InvalidInput: "run[2].key.item: must not be empty".
 Result<model::Command> from_wire(const v1::Command& command);
 Result<model::Report> from_wire(const v1::Report& report);
-Result<model::InstanceKey> from_wire(const v1::InstanceKey& key);
+Result<model::PoolCommand> from_wire(const v1::PoolCommand& command);
+Result<model::InstanceKey> from_wire(const v1::InstanceKey& key);  // of a pool, too
 
 }  // namespace berth::codec

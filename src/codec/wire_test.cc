@@ -4,146 +4,10 @@
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
 
-#include <algorithm>
-#include <functional>
-
-#include "codec/arbitrary.h"
+#include "codec/arbitrary_messages.h"
 
 namespace berth::codec {
 namespace {
-
-// Messages as the cores make them.
-class ArbitraryMessages {
- public:
-  explicit ArbitraryMessages(std::uint64_t seed) : fields_(Form::Manifest, seed) {}
-
-  model::Command command() {
-    model::Command command;
-    command.number = number();
-    if (below(2) == 0) command.base = number();
-    for (auto i = below(4); i > 0; --i) command.run.push_back(spec());
-    // What is only to be prepared is apart on the wire.
-    std::ranges::stable_partition(command.run, std::logical_not<>{},
-                                  &model::InstanceSpec::prepare_only);
-    command.stop = keys();
-    if (!command.base) command.keep = keys();
-    command.report_fully = below(2) == 0;
-    if (below(2) == 0) command.network = fields_.make<model::NodeNetwork>();
-    command.states = states();
-    return command;
-  }
-
-  model::Report report() {
-    model::Report report;
-    report.boot_id = "boot-" + std::to_string(fields_.random().next());
-    report.revision = fields_.random().next();
-    report.acted = number();
-    report.full = below(2) == 0;
-    if (below(2) == 0) report.node = node();
-    if (below(2) == 0) report.usage = fields_.make<model::Usage>();
-    for (auto i = below(4); i > 0; --i) report.instances.push_back(status());
-    report.gone = keys();
-    if (below(2) == 0) report.measurement = measurement();
-    report.states = states();
-    if (below(2) == 0) report.receipt = receipt();
-    if (below(2) == 0) report.told = told();
-    return report;
-  }
-
- private:
-  std::uint64_t below(std::uint64_t n) { return fields_.random().below(n); }
-
-  model::CommandNumber number() { return fields_.make<model::CommandNumber>(); }
-
-  model::Receipt receipt() { return {"c" + std::to_string(below(9)), number(), "0a1b", below(9)}; }
-
-  model::ToldOrders told() {
-    model::ToldOrders told;
-    for (auto i = below(3); i > 0; --i) told.run.push_back(spec());
-    for (model::InstanceSpec& spec : told.run) spec.prepare_only = false;  // what is told runs
-    if (below(2) == 0) told.network.emplace();
-    return told;
-  }
-
-  std::vector<model::InstanceKey> keys() {
-    std::vector<model::InstanceKey> keys(below(4));
-    for (auto& key : keys) key = fields_.make<model::InstanceKey>();
-    return keys;
-  }
-
-  std::int64_t bytes() { return static_cast<std::int64_t>(below(1'000'000)); }
-
-  model::Traffic traffic() { return {bytes(), bytes()}; }
-
-  model::NodeMeasurement measurement() {
-    model::NodeMeasurement measurement{traffic(), {}};
-    if (below(2) == 0) measurement.partitions = {{"storage", Bytes(bytes()), Bytes(bytes())}};
-    return measurement;
-  }
-
-  std::vector<model::SavedState> states() {
-    std::vector<model::SavedState> states(below(3));
-    for (auto& state : states) {
-      state = {fields_.make<model::InstanceKey>(), fields_.random().next(), "0a1b",
-               std::string("any\0\xFF of bytes", 14)};
-    }
-    return states;
-  }
-
-  model::InstanceSpec spec() {
-    auto spec = fields_.make<model::InstanceSpec>();
-    while (!remarks_are_fine(spec.item)) spec.item = fields_.make<model::Item>();
-    spec.key.item = spec.item.id;
-    spec.image = static_cast<std::uint32_t>(below(spec.item.images.size()));
-    spec.priority = fields_.random().between(kPriority.least, kPriority.most);
-    return spec;
-  }
-
-  model::NodeInfo node() {
-    model::Node node;
-    do {
-      node.info = fields_.make<model::NodeInfo>();
-    } while (has_errors(remarks_on(node)));
-    return node.info;
-  }
-
-  model::ReportedStatus status() {
-    const auto record = fields_.make<model::InstanceRecord>();
-    model::ReportedStatus status;
-    status.key = record.key;
-    status.type = record.type;
-    status.version = "1." + std::to_string(below(9));
-    status.runtime = fields_.make<model::Place>().runtime;
-    status.state = model::Names<model::InstanceState>::kTable[below(5)].first;
-    if (below(2) == 0) status.problem = {"ExitCode", "ended with code 1: \xC3\xA4\n"};
-    status.exit_code = fields_.make<model::WantedRecord>().exit_code;
-    status.restarts = record.uid;
-    status.finished = below(2) == 0;
-    status.stopping = below(2) == 0;
-    status.prepare_only = below(2) == 0;
-    if (below(2) == 0) status.usage = fields_.make<model::Usage>();
-    if (below(2) == 0) status.footprint = {Bytes(bytes()), Bytes(bytes()), traffic()};
-    return status;
-  }
-
-  static bool has_errors(const std::vector<Remark>& remarks) {
-    return std::ranges::any_of(remarks,
-                               [](const Remark& remark) { return remark.level == Level::Error; });
-  }
-
-  static bool remarks_are_fine(const model::Item& item) {
-    const auto rule_is_fine = [](const std::optional<model::ThresholdRule>& rule) {
-      return !rule || !has_errors(remarks_on(*rule));
-    };
-    return !has_errors(remarks_on(item)) && !item.images.empty() && rule_is_fine(item.alerts.cpu) &&
-           rule_is_fine(item.alerts.ram) &&
-           std::ranges::none_of(item.images, [](const model::Image& image) {
-             return has_errors(remarks_on(image));
-           });
-  }
-
-  Arbitrary fields_;
-};
 
 template <class Message>
 Message over_the_wire(const Message& message) {
@@ -156,6 +20,16 @@ TEST(Wire, CommandsComeBackAsTheyWere) {
   EXPECT_TRUE(rc::check("from_wire(to_wire(x)) == x", [] {
     ArbitraryMessages messages(*rc::gen::resize(100, rc::gen::arbitrary<std::uint64_t>()));
     const model::Command command = messages.command();
+    const auto back = from_wire(over_the_wire(to_wire(command)));
+    if (!back) RC_FAIL(back.error().message);
+    RC_ASSERT((*back == command));
+  }));
+}
+
+TEST(Wire, PoolCommandsComeBackAsTheyWere) {
+  EXPECT_TRUE(rc::check("from_wire(to_wire(x)) == x", [] {
+    ArbitraryMessages messages(*rc::gen::resize(100, rc::gen::arbitrary<std::uint64_t>()));
+    const model::PoolCommand command = messages.pool_command();
     const auto back = from_wire(over_the_wire(to_wire(command)));
     if (!back) RC_FAIL(back.error().message);
     RC_ASSERT((*back == command));
@@ -351,15 +225,17 @@ TEST(Wire, AnswersWhateverBytesCome) {
   ArbitraryMessages messages(7);
   Random random(7);
   for (int i = 0; i < 500; ++i) {
-    const bool is_command = random.below(2) == 0;
-    std::string bytes = is_command ? to_wire(messages.command()).SerializeAsString()
-                                   : to_wire(messages.report()).SerializeAsString();
+    const std::uint64_t kind = random.below(3);
+    std::string bytes = kind == 0   ? to_wire(messages.command()).SerializeAsString()
+                        : kind == 1 ? to_wire(messages.pool_command()).SerializeAsString()
+                                    : to_wire(messages.report()).SerializeAsString();
     for (std::uint64_t changes = random.below(4); changes > 0 && !bytes.empty(); --changes) {
       bytes[random.below(bytes.size())] = static_cast<char>(random.below(256));
     }
     if (random.below(8) == 0) bytes.resize(random.below(bytes.size() + 1));
     check_answer<v1::Command>(bytes);
     check_answer<v1::Report>(bytes);
+    check_answer<v1::PoolCommand>(bytes);
   }
 }
 

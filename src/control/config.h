@@ -42,6 +42,11 @@ struct Config {
       366 * 24h;  // by the date; after a longer one the date is not believed
   IdRange uids{20'000, 1'999'999};
   IdRange gids{20'000, 59'999};
+  IdRange pool_uids{2'000'000, 2'999'999};  // of pool instances: not kept, and none for long
+  IdRange session_ports{20'000, 29'999};    // of each node's address
+  Duration pool_lost_after = 6s;      // its node is silent: sessions and pool instances are lost
+  Duration pool_start_timeout = 30s;  // an instance that its agent does not report running
+  Duration pool_backoff_max = 300s;   // between instances of an application that do not come up
   model::Subnet networks{{0x0a800000}, 10};  // 10.128.0.0/10, for all owners
   std::uint8_t network_prefix = 20;          // the size of one of them
   std::uint32_t first_vxlan = 4096;

@@ -68,6 +68,7 @@ void Context::erase(model::InstanceKey key) {
 void Context::forget(const model::NodeId& id) {
   for_each_room(*this, [&](auto& room) {
     if constexpr (requires { room.forget(id); }) room.forget(id);
+    if constexpr (requires { room.forget(*this, id); }) room.forget(*this, id);
   });
   nodes.erase(id);
 }

@@ -19,6 +19,7 @@
 #include "control/orders/orders.h"
 #include "control/rollout/moves.h"
 #include "control/rollout/rollouts.h"
+#include "control/session/session_room.h"
 #include "control/statuses/statuses.h"
 #include "control/step.h"
 
@@ -41,6 +42,7 @@ struct Context : Step {
   Rollouts rollouts;
   Launcher launcher;
   NetworkRoom network;
+  SessionRoom sessions;
   Orders orders;
   Alerts alerts;
   Statuses statuses;
@@ -74,8 +76,8 @@ struct Context : Step {
     std::apply([&](auto&... room) { (each(room), ...); },
                std::tie(self.documents, self.reachability, self.readiness, self.lifetime,
                         self.drains, self.loads, self.rebalances, self.moves, self.rollouts,
-                        self.launcher, self.network, self.orders, self.alerts, self.statuses,
-                        self.calls, self.runs, self.lives));
+                        self.launcher, self.network, self.sessions, self.orders, self.alerts,
+                        self.statuses, self.calls, self.runs, self.lives));
   }
 };
 

@@ -24,6 +24,7 @@ void Controller::start() {
   }
   context_.network.restore(context_);
   context_.lifetime.restore(context_);
+  context_.sessions.restore(context_);
   context_.statuses.restore(context_);
   for (const auto& [key, record] : context_.state.durable().instances) {
     context_.changes.instances.insert(context_.changes.instances.end(), key);
@@ -58,11 +59,19 @@ void Controller::take(const Event& event) {
   std::visit(
       [this](const auto& fact) {
         constexpr bool kIsCall = requires { fact.call; };
+        constexpr bool kIsOfSession =
+            std::is_same_v<std::decay_t<decltype(fact)>, OpenSessionCall> ||
+            std::is_same_v<std::decay_t<decltype(fact)>, CloseSessionCall> ||
+            std::is_same_v<std::decay_t<decltype(fact)>, SessionCallerGone>;
         constexpr bool kEndsHold = std::is_same_v<std::decay_t<decltype(fact)>, ReleaseCall>;
         if constexpr (kIsCall && !kEndsHold) {
           const model::CounterRecord& counters = durable().counters;
           if (counters.hold) {
             const Error refusal = refusal_while_held(*counters.hold);
+            if constexpr (kIsOfSession) {
+              context_.effects.session_replies.push_back({fact.call, refusal});
+              return;
+            }
             Calls::refuse(context_, fact.call, refusal);
             return;
           }
@@ -101,11 +110,13 @@ void Controller::decide() {
   context_.loads.decide(context_, context_.nodes);
   context_.rebalances.decide(context_);
   context_.moves.decide(context_);
+  context_.sessions.decide(context_);
   plan();
   hand_over(context_);
   context_.network.decide(context_);
   write_down_times();
   context_.orders.decide(context_);  // the durable part of the step ends here
+  context_.sessions.tell(context_);
   context_.drains.find_done(context_);
   context_.alerts.decide(context_);
   context_.statuses.decide(context_);

@@ -65,6 +65,14 @@ class Controller {
     return context_.state.find<model::DecisionRecord>(key);
   }
 
+  const SessionRoom& sessions() const { return context_.sessions; }
+  std::vector<model::SessionStatus> session_statuses() const {
+    return context_.sessions.statuses(context_);
+  }
+  std::optional<model::SessionStatus> status_of(const model::SessionKey& key) const {
+    return context_.sessions.status_of(context_, key);
+  }
+
   // What it places from. Points into the controller: good until the next step.
   placement::Snapshot snapshot() const;
 

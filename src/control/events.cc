@@ -46,6 +46,11 @@ std::string_view to_string(NoteKind kind) {
     case NoteKind::HeldOn: return "HeldOn";
     case NoteKind::HoldEnded: return "HoldEnded";
     case NoteKind::ReportRefused: return "ReportRefused";
+    case NoteKind::PoolInstanceStarted: return "PoolInstanceStarted";
+    case NoteKind::PoolInstanceEnded: return "PoolInstanceEnded";
+    case NoteKind::PoolNotPlaced: return "PoolNotPlaced";
+    case NoteKind::SessionOpened: return "SessionOpened";
+    case NoteKind::SessionEnded: return "SessionEnded";
   }
   CHECK(false, "unknown kind of note");
 }

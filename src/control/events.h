@@ -49,13 +49,14 @@ struct ApplyCall {
   std::optional<std::uint64_t> if_revision;
   bool allow_partial = false;  // of a new version: keep it where it works
 };
-// Removes a document: kind "Deployment", "NodeConfig", "EnvOverride", "Subject" or "Item" (then
-// name is "id@version"); or, kind "Instance", a cached instance ("item/subject/index") and its
-// data.
+// Removes a document, by its kind and id ("base", of an Item "id@version", of an Application
+// "namespace/name"); or, kind "Instance", a cached instance ("item/subject/index") and its data.
+enum class Cascade { No, Yes };  // of a Namespace: with what is in it
 struct DeleteCall {
   CallId call = 0;
   std::string kind;
   std::string name;
+  Cascade cascade = Cascade::No;
 };
 enum class Scheduling { Allowed, Cordoned };
 struct CordonCall {
@@ -103,6 +104,35 @@ struct ReleaseCall {
   Release how = Release::Accept;
 };
 
+// Asks for a session of the application. Answered by a SessionReply when its endpoints are good, or
+// at its deadline, or at once if too many wait. The same caller who asks again with the same
+// request id, or the same name, gets the same session.
+struct OpenSessionCall {
+  CallId call = 0;
+  model::ApplicationKey application;
+  std::string name;  // empty: it is called like its instance
+  std::string request_id;
+  std::string caller;
+  std::string data;
+  std::optional<Duration> timeout;
+  std::optional<Duration> ttl;
+  std::optional<bool> reopen;
+};
+// Answered when it is over. With a grace of 0 its instance is killed.
+struct CloseSessionCall {
+  CallId call = 0;
+  model::SessionKey session;
+  std::optional<Duration> grace;  // nullopt: as its application says
+};
+// Nobody waits for the answer of an open call any more: if it is not available yet, it is closed.
+struct SessionCallerGone {
+  CallId call = 0;
+};
+// All writes up to this revision are durable. Only told after a step that asked for it.
+struct WritesDurable {
+  std::uint64_t revision = 0;
+};
+
 struct Subscribed {
   ListenerId listener = 0;
 };
@@ -110,9 +140,10 @@ struct Unsubscribed {
   ListenerId listener = 0;
 };
 
-using Event = std::variant<NodeConnected, NodeDisconnected, NodeReported, ApplyCall, DeleteCall,
-                           CordonCall, DrainCall, PauseCall, RebalanceCall, ForgetNodeCall,
-                           ReleaseCall, Subscribed, Unsubscribed>;
+using Event =
+    std::variant<NodeConnected, NodeDisconnected, NodeReported, ApplyCall, DeleteCall, CordonCall,
+                 DrainCall, PauseCall, RebalanceCall, ForgetNodeCall, ReleaseCall, OpenSessionCall,
+                 CloseSessionCall, SessionCallerGone, WritesDurable, Subscribed, Unsubscribed>;
 
 // --- Effects -----------------------------------------------------------------------------------
 
@@ -122,6 +153,16 @@ struct Outgoing {
   model::Command command;
 
   friend bool operator==(const Outgoing&, const Outgoing&) = default;
+};
+
+// To an agent, about its pools: durable on neither side, so it waits for nothing that is being made
+// durable. Those to one connection arrive in their order, or not at all.
+struct PoolOutgoing {
+  model::NodeId node;
+  ConnectionId connection = 0;
+  model::PoolCommand command;
+
+  friend bool operator==(const PoolOutgoing&, const PoolOutgoing&) = default;
 };
 
 enum class ConsequenceKind { Start, Stop, Move, Update, Restart };
@@ -190,6 +231,20 @@ struct Reply {
   friend bool operator==(const Reply&, const Reply&) = default;
 };
 
+// As many wait as may be served.
+struct SessionBusy {
+  Duration retry_after{};
+  std::string why;
+
+  friend bool operator==(const SessionBusy&, const SessionBusy&) = default;
+};
+struct SessionReply {
+  CallId call = 0;
+  std::variant<model::SessionStatus, SessionBusy, Error> answer;
+
+  friend bool operator==(const SessionReply&, const SessionReply&) = default;
+};
+
 enum class NoteKind {
   NodeJoined,
   NodeBack,
@@ -232,6 +287,11 @@ enum class NoteKind {
   HeldOn,
   HoldEnded,
   ReportRefused,
+  PoolInstanceStarted,
+  PoolInstanceEnded,
+  PoolNotPlaced,
+  SessionOpened,
+  SessionEnded,
 };
 
 std::string_view to_string(NoteKind kind);
@@ -248,11 +308,17 @@ struct Note {
 struct Effects {
   std::vector<Write> writes;       // one atomic batch, durable before anything else is done
   std::vector<Outgoing> commands;  // to agents
-  std::vector<Reply> replies;      // to callers
+  std::vector<PoolOutgoing> pool_commands;     // to agents, at once: not even after the writes
+  std::vector<Reply> replies;                  // to callers
   std::vector<model::InstanceStatus> changes;  // for every listener
   std::vector<model::NodeId> readiness_of;  // nodes that have said something else of their runtimes
   std::vector<Note> notes;
-  std::optional<Time> wake_at;  // call step again no later than this
+  // These wait for no disk: they are about what is not durable.
+  std::vector<SessionReply> session_replies;
+  std::vector<model::SessionStatus> session_changes;  // for whoever watches
+  std::vector<model::ApplicationKey> pools_changed;   // the same
+  bool tell_when_durable = false;                     // by WritesDurable
+  std::optional<Time> wake_at;                        // call step again no later than this
 
   friend bool operator==(const Effects&, const Effects&) = default;
 };

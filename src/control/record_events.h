@@ -17,6 +17,10 @@ void record(Context& context, const PauseCall& call);
 void record(Context& context, const RebalanceCall& call);
 void record(Context& context, const ForgetNodeCall& call);
 void record(Context& context, const ReleaseCall& call);
+void record(Context& context, const OpenSessionCall& call);
+void record(Context& context, const CloseSessionCall& call);
+void record(Context& context, const SessionCallerGone& event);
+void record(Context& context, const WritesDurable& event);
 void record(Context& context, const Subscribed& event);
 void record(Context& context, const Unsubscribed& event);
 

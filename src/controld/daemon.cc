@@ -176,6 +176,7 @@ class Daemon::Impl {
 
   Loop::Ports ports() {
     return {.send = [this](const control::Outgoing& outgoing) { send(outgoing); },
+            .send_pool = [this](const control::PoolOutgoing& outgoing) { send_pool(outgoing); },
             .stepped =
                 [this](const control::Controller& controller, const control::Effects& effects) {
                   return publisher_.stepped(controller, effects);
@@ -188,6 +189,12 @@ class Daemon::Impl {
     *message.mutable_command() = codec::to_wire(outgoing.command);
     *message.mutable_command()->mutable_receipt() =
         codec::to_wire(receipts_.make(outgoing.node, outgoing.command.number));
+    link_->send(outgoing.connection, std::move(message));
+  }
+
+  void send_pool(const control::PoolOutgoing& outgoing) {
+    v1::ToAgent message;
+    *message.mutable_pool_command() = codec::to_wire(outgoing.command);
     link_->send(outgoing.connection, std::move(message));
   }
 

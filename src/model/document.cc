@@ -30,4 +30,9 @@ std::string id_of(const Document& document) {
   return std::visit([](const auto& value) { return id_of(value); }, document);
 }
 
+std::string id_meant_by(const DocumentKind& kind, std::string_view name) {
+  const bool is_short = kind.has_namespace && name.find('/') == std::string_view::npos;
+  return (is_short ? std::string(Namespace::kDefault) + "/" : "") + std::string(name);
+}
+
 }  // namespace berth::model

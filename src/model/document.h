@@ -9,6 +9,7 @@
 #include <utility>
 #include <variant>
 
+#include "model/application.h"
 #include "model/deployment.h"
 #include "model/item.h"
 #include "model/node.h"
@@ -26,6 +27,8 @@ struct DocumentKind {
   std::string_view plural;                       // "nodeconfigs": also its route and its topic
   std::array<std::string_view, 3> shorter = {};  // what people may type instead
   bool has_versions = false;                     // name and version make a document: "web@1.0.0"
+  bool has_namespace = false;                    // namespace and name make a document: "games/echo"
+  bool has_spec = true;                          // else its name says it all
   bool is_kept = true;  // by the control plane; else it only describes clusters for offline plans
   int rank = 0;         // a kind refers to lower ones only: of several, the higher go first
 };
@@ -81,13 +84,33 @@ struct DocumentTraits<Subject> {
       .name = "Subject", .singular = "subject", .plural = "subjects", .shorter = {"su"}};
   static auto& name(auto& subject) { return subject.id; }
 };
+template <>
+struct DocumentTraits<Namespace> {
+  static constexpr DocumentKind kKind{.name = "Namespace",
+                                      .singular = "namespace",
+                                      .plural = "namespaces",
+                                      .shorter = {"ns"},
+                                      .has_spec = false};
+  static auto& name(auto& space) { return space.name; }
+};
+template <>
+struct DocumentTraits<Application> {
+  static constexpr DocumentKind kKind{.name = "Application",
+                                      .singular = "application",
+                                      .plural = "applications",
+                                      .shorter = {"app"},
+                                      .has_namespace = true,
+                                      .rank = 2};
+  static auto& name(auto& application) { return application.name; }
+  static auto& ns(auto& application) { return application.ns; }
+};
 
 // In the order in which they are listed everywhere.
-using Document = std::variant<Item, Deployment, NodeConfig, Node, EnvOverride, Subject>;
+using Document =
+    std::variant<Item, Deployment, NodeConfig, Node, EnvOverride, Subject, Namespace, Application>;
 
 // Known by name, so that who writes one is told that it is too early and not that it is wrong.
-inline constexpr std::array<std::string_view, 3> kKindsToCome{"Namespace", "Application",
-                                                              "Workflow"};
+inline constexpr std::array<std::string_view, 1> kKindsToCome{"Workflow"};
 
 // In the order of `Document`.
 std::span<const DocumentKind> document_kinds();
@@ -112,11 +135,13 @@ const std::string& name_of(const D& document) {
   return text_of_name(DocumentTraits<D>::name(document));
 }
 
-// What makes it this one among those of its kind: "base", "web@1.0.0".
+// What makes it this one among those of its kind: "base", "web@1.0.0", "games/echo".
 template <DocumentValue D>
 std::string id_of(const D& document) {
   if constexpr (DocumentTraits<D>::kKind.has_versions) {
     return name_of(document) + "@" + DocumentTraits<D>::version(document);
+  } else if constexpr (DocumentTraits<D>::kKind.has_namespace) {
+    return DocumentTraits<D>::ns(document) + "/" + name_of(document);
   } else {
     return name_of(document);
   }
@@ -125,6 +150,9 @@ std::string id_of(const D& document) {
 const DocumentKind& kind_of(const Document& document);
 const std::string& name_of(const Document& document);
 std::string id_of(const Document& document);
+
+// What a name that somebody has given means: one without its namespace is in the default one.
+std::string id_meant_by(const DocumentKind& kind, std::string_view name);
 
 // Calls `visit(std::type_identity<D>{})` for each kind, in order.
 template <class Visit>

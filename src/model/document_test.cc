@@ -47,6 +47,17 @@ TEST(DocumentIds, HaveTheVersionWhereThereIsOne) {
   EXPECT_EQ(id_of(Document(Subject{.id = SubjectId("car")})), "car");
 }
 
+TEST(DocumentIds, HaveTheNamespaceWhereThereIsOne) {
+  Application application;
+  application.name = "echo";
+  EXPECT_EQ(id_of(Document(application)), "default/echo");
+  application.ns = "games";
+  EXPECT_EQ(id_of(Document(application)), "games/echo");
+  EXPECT_EQ(id_meant_by(kind_of(application), "echo"), "default/echo");
+  EXPECT_EQ(id_meant_by(kind_of(application), "games/echo"), "games/echo");
+  EXPECT_EQ(id_meant_by(kind_of(Namespace{"games"}), "games"), "games");
+}
+
 TEST(DocumentIds, AreOfTheKindOfTheDocument) {
   Deployment deployment;
   deployment.name = "base";

@@ -97,26 +97,29 @@ std::string guess(std::string_view typed, const Known& known) {
   return did_you_mean(typed, names);
 }
 
-// The checks of one run request against the items there are.
-class RequestCheck {
+// Finds the item that a document refers to by name and perhaps version.
+class ItemReference {
  public:
-  RequestCheck(const RunRequest& request, std::size_t document, std::string path,
-               Findings& findings)
-      : request_(request), document_(document), path_(std::move(path)), findings_(findings) {}
+  ItemReference(const ItemId& item, const std::string& version, std::size_t document,
+                std::string path, Findings& findings)
+      : item_(item),
+        version_(version),
+        document_(document),
+        path_(std::move(path)),
+        findings_(findings) {}
 
-  void run(const Catalog& catalog) {
-    const auto versions = catalog.find(request_.item);
-    if (versions == catalog.end()) return add_unknown_item(catalog);
-    const Item* item = chosen(versions->second);
-    if (item == nullptr || request_.instances || item->type == ItemType::Component) return;
-    add(".instances", fmt::format("all is for components; \"{}\" is a {}", item->id.value(),
-                                  to_string(item->type)));
+  // nullptr: there is none, and that is said.
+  const Item* find_in(const Catalog& catalog) {
+    const auto versions = catalog.find(item_);
+    if (versions != catalog.end()) return chosen(versions->second);
+    add_unknown_item(catalog);
+    return nullptr;
   }
 
  private:
   const Item* chosen(const Versions& versions) {
-    if (request_.version.empty()) return only_one_of(versions);
-    const auto version = versions.find(request_.version);
+    if (version_.empty()) return only_one_of(versions);
+    const auto version = versions.find(version_);
     if (version != versions.end()) return version->second;
     add_unknown_version(versions);
     return nullptr;
@@ -124,21 +127,21 @@ class RequestCheck {
 
   const Item* only_one_of(const Versions& versions) {
     if (versions.size() == 1) return versions.begin()->second;
-    add(".version", fmt::format("is missing: item \"{}\" has several versions ({})",
-                                request_.item.value(), text_of(versions)));
+    add(".version", fmt::format("is missing: item \"{}\" has several versions ({})", item_.value(),
+                                text_of(versions)));
     return nullptr;
   }
 
   void add_unknown_item(const Catalog& catalog) {
-    const std::string& id = request_.item.value();
+    const std::string& id = item_.value();
     add(".item",
         fmt::format("there is no item \"{}\".{}", id, may_guess() ? guess(id, catalog) : ""));
   }
 
   void add_unknown_version(const Versions& versions) {
-    add(".version", fmt::format("item \"{}\" has no version \"{}\" (known versions: {}).{}",
-                                request_.item.value(), request_.version, text_of(versions),
-                                may_guess() ? guess(request_.version, versions) : ""));
+    add(".version",
+        fmt::format("item \"{}\" has no version \"{}\" (known versions: {}).{}", item_.value(),
+                    version_, text_of(versions), may_guess() ? guess(version_, versions) : ""));
   }
 
   bool may_guess() const { return findings_.size() < kGuessesMax; }
@@ -147,20 +150,31 @@ class RequestCheck {
     findings_.push_back({document_, path_ + std::string(field), std::move(what)});
   }
 
-  const RunRequest& request_;
+  const ItemId& item_;
+  const std::string& version_;
   std::size_t document_;
   std::string path_;
   Findings& findings_;
 };
 
-void find_bad_requests(const Manifest& manifest, Findings& findings) {
-  const Catalog catalog = catalog_of(manifest);
+void check_request(const RunRequest& request, std::size_t document, const std::string& path,
+                   const Catalog& catalog, Findings& findings) {
+  const Item* item =
+      ItemReference(request.item, request.version, document, path, findings).find_in(catalog);
+  if (item == nullptr || request.instances || item->type == ItemType::Component) return;
+  findings.push_back({document, path + ".instances",
+                      fmt::format("all is for components; \"{}\" is a {}", item->id.value(),
+                                  to_string(item->type)),
+                      key_of(*item)});
+}
+
+void find_bad_requests(const Manifest& manifest, const Catalog& catalog, Findings& findings) {
   FirstPlaces<std::pair<ItemId, SubjectId>> asked;
   for (const auto& [number, deployment] : all_of<Deployment>(manifest)) {
     for (std::size_t i = 0; i < deployment->run.size(); ++i) {
       const RunRequest& request = deployment->run[i];
       const std::string path = fmt::format("spec.run[{}]", i);
-      RequestCheck(request, number, path, findings).run(catalog);
+      check_request(request, number, path, catalog, findings);
       const auto* before = asked.before({request.item, request.subject},
                                         fmt::format("{} of \"{}\"", path, deployment->name));
       if (before == nullptr) continue;
@@ -168,6 +182,33 @@ void find_bad_requests(const Manifest& manifest, Findings& findings) {
                           fmt::format("item \"{}\" for subject \"{}\" is asked for already, by {}",
                                       request.item.value(), request.subject.value(), *before)});
     }
+  }
+}
+
+// Instances of an application come and go, and what they keep would be lost.
+void check_item_of(const Application& application, std::size_t document, const Catalog& catalog,
+                   Findings& findings) {
+  const Item* item =
+      ItemReference(application.item, application.version, document, "spec", findings)
+          .find_in(catalog);
+  if (item == nullptr) return;
+  if (const std::string why = why_no_application(*item); !why.empty()) {
+    findings.push_back({document, "spec.item", why, key_of(*item)});
+  }
+}
+
+void find_bad_applications(const Manifest& manifest, const Catalog& catalog, Findings& findings) {
+  std::vector<std::string_view> spaces{Namespace::kDefault};
+  for (const auto& [number, space] : all_of<Namespace>(manifest)) spaces.push_back(space->name);
+  std::ranges::sort(spaces);
+  for (const auto& [number, application] : all_of<Application>(manifest)) {
+    check_item_of(*application, number, catalog, findings);
+    if (std::ranges::binary_search(spaces, std::string_view(application->ns))) continue;
+    const bool may_guess = findings.size() < kGuessesMax;
+    findings.push_back(
+        {number, "metadata.namespace",
+         fmt::format("there is no namespace \"{}\": apply it first, or with this.{}",
+                     application->ns, may_guess ? did_you_mean(application->ns, spaces) : "")});
   }
 }
 
@@ -244,10 +285,25 @@ void find_doubly_running(const Manifest& manifest, Findings& findings) {
 
 }  // namespace
 
+std::string why_no_application(const Item& item) {
+  if (item.type != ItemType::Service) {
+    return fmt::format("item \"{}\" is a {}; an application needs a service", item.id.value(),
+                       to_string(item.type));
+  }
+  const bool has_storage = item.quotas.storage.has_value();
+  if (!has_storage && !item.quotas.state) return "";
+  return fmt::format(
+      "item \"{}\" has a quota of {}, but instances of an application keep nothing: take the quota "
+      "out of the item, or use another",
+      item.id.value(), has_storage ? "storage" : "state");
+}
+
 std::vector<Finding> validate(const Manifest& manifest) {
   Findings findings;
+  const Catalog catalog = catalog_of(manifest);
   for_each_kind([&]<class D>(std::type_identity<D>) { find_repeated<D>(manifest, findings); });
-  find_bad_requests(manifest, findings);
+  find_bad_requests(manifest, catalog, findings);
+  find_bad_applications(manifest, catalog, findings);
   find_contradicting_configs(manifest, findings);
   find_contradicting_partitions(manifest, findings);
   find_doubly_running(manifest, findings);

@@ -84,10 +84,11 @@ TEST(Validate, FindsRequestsThatLeaveTheVersionOpen) {
 }
 
 TEST(Validate, AllowsAllForComponentsOnly) {
-  EXPECT_THAT(validate({an_item("root", "1", ItemType::Component), an_item("web", "1"),
-                        Deployment{"d", {for_all(a_request("root")), for_all(a_request("web"))}}}),
-              ElementsAre(Finding{2, "spec.run[1].instances",
-                                  "all is for components; \"web\" is a service"}));
+  EXPECT_THAT(
+      validate({an_item("root", "1", ItemType::Component), an_item("web", "1"),
+                Deployment{"d", {for_all(a_request("root")), for_all(a_request("web"))}}}),
+      ElementsAre(Finding{2, "spec.run[1].instances", "all is for components; \"web\" is a service",
+                          ItemKey{ItemId("web"), "1"}}));
 }
 
 TEST(Validate, FindsWhatIsAskedForTwice) {
@@ -157,6 +158,72 @@ TEST(Validate, FindsInstancesThatRunTwice) {
       ElementsAre(
           Finding{0, "spec.running[2]", "i/s/1 runs already, by spec.running[1] of \"a\""},
           Finding{1, "spec.running[0]", "i/s/0 runs already, by spec.running[0] of \"a\""}));
+}
+
+Application an_application(const char* item, const char* version = "",
+                           const char* space = Namespace::kDefault) {
+  Application application;
+  application.name = "echo";
+  application.ns = space;
+  application.item = ItemId(item);
+  application.version = version;
+  return application;
+}
+
+Item with_quotas(Item item, ResourceSpec quotas) {
+  item.quotas = quotas;
+  return item;
+}
+
+TEST(Validate, AnApplicationNeedsItsNamespace) {
+  const Item item = an_item("a", "1");
+  EXPECT_THAT(validate({item, an_application("a")}), IsEmpty()) << "the default one is there";
+  EXPECT_THAT(validate({item, Namespace{"games"}, an_application("a", "", "games")}), IsEmpty());
+  EXPECT_THAT(validate({item, Namespace{"games"}, an_application("a", "", "gemes")}),
+              ElementsAre(Finding{2, "metadata.namespace",
+                                  "there is no namespace \"gemes\": apply it first, or with this. "
+                                  "Did you mean \"games\"?"}));
+}
+
+TEST(Validate, ApplicationsOfTwoNamespacesMayHaveOneName) {
+  const Manifest manifest{an_item("a", "1"), Namespace{"x"}, an_application("a"),
+                          an_application("a", "", "x")};
+  EXPECT_THAT(validate(manifest), IsEmpty());
+  Manifest twice = manifest;
+  twice.push_back(manifest.back());
+  EXPECT_THAT(validate(twice),
+              ElementsAre(Finding{4, "metadata.name", "Application \"x/echo\" is there twice"}));
+}
+
+TEST(Validate, AnApplicationRefersToItsItemAsRequestsDo) {
+  const Item one = an_item("web", "1"), two = an_item("web", "2");
+  EXPECT_THAT(validate({one, two, an_application("web", "2")}), IsEmpty());
+  EXPECT_THAT(
+      validate({one, an_application("wep")}),
+      ElementsAre(Finding{1, "spec.item", "there is no item \"wep\". Did you mean \"web\"?"}));
+  EXPECT_THAT(validate({one, two, an_application("web")}),
+              ElementsAre(Finding{2, "spec.version",
+                                  "is missing: item \"web\" has several versions (1, 2)"}));
+  EXPECT_THAT(validate({one, an_application("web", "3")}),
+              ElementsAre(Finding{1, "spec.version",
+                                  "item \"web\" has no version \"3\" (known versions: 1)."}));
+}
+
+TEST(Validate, AnApplicationRunsAServiceThatKeepsNothing) {
+  const ItemKey key{ItemId("a"), "1"};
+  EXPECT_THAT(
+      validate({an_item("a", "1", ItemType::Component), an_application("a")}),
+      ElementsAre(Finding{1, "spec.item",
+                          "item \"a\" is a component; an application needs a service", key}));
+  const Item item = an_item("a", "1");
+  const std::string rest =
+      ", but instances of an application keep nothing: take the quota out of the item, or use "
+      "another";
+  EXPECT_THAT(
+      validate({with_quotas(item, {.storage = Bytes(1)}), an_application("a")}),
+      ElementsAre(Finding{1, "spec.item", "item \"a\" has a quota of storage" + rest, key}));
+  EXPECT_THAT(validate({with_quotas(item, {.state = Bytes(1)}), an_application("a")}),
+              ElementsAre(Finding{1, "spec.item", "item \"a\" has a quota of state" + rest, key}));
 }
 
 }  // namespace

@@ -137,10 +137,12 @@ struct CloseSession {
 using PoolOrder =
     std::variant<StartPoolInstance, StopPoolInstance, SetPoolPausing, OpenSession, CloseSession>;
 
-// Numbered from 1 for each node and life of the control plane, without gaps. An agent carries them
-// out one after the other; a repeated one is nothing new, and one after a gap waits for those
-// before it to come again.
+// Numbered from 1 on each connection, without gaps. An agent carries them out one after the other;
+// a repeated one is nothing new, and one after a gap is ignored until those before it have come
+// again. What was told on an earlier connection counts if it had come: the first report tells.
 struct PoolCommand {
+  static constexpr std::size_t kOrdersMax = 1000;
+
   std::uint64_t epoch = 0;
   std::uint64_t life = 0;  // of the control plane
   std::uint64_t number = 0;
@@ -173,6 +175,7 @@ struct ReportedPoolInstance {
   std::uint64_t edition = 0;
   RuntimeId runtime;
   std::uint32_t image = 0;
+  std::uint32_t uid = 0;
   PoolInstanceState state = PoolInstanceState::Starting;
   Problem problem;                      // why it is gone, or cannot be paused
   bool cannot_pause = false;            // its runtime cannot
@@ -194,13 +197,58 @@ struct ReportedSession {
 
 // Part of a report. In a full one: all that there is. In others what has changed.
 struct PoolReport {
-  std::uint64_t life = 0;   // of the newest command carried out
-  std::uint64_t acted = 0;  // and its number
+  std::uint64_t acted = 0;  // the newest command of this connection that was carried out
   std::vector<ReportedPoolInstance> instances;
   std::vector<ReportedSession> sessions;
   std::optional<Usage> usage;  // measured, of all pool instances together
 
   friend bool operator==(const PoolReport&, const PoolReport&) = default;
+};
+
+// --- What callers are told ---------------------------------------------------------------------
+
+struct SessionStatus {
+  SessionRef ref;
+  ApplicationKey application;
+  InstanceKey instance;  // empty: it has none
+  NodeId node;
+  SessionState state = SessionState::Pending;
+  Problem reason;
+  std::vector<SessionPort> endpoints;
+  std::uint32_t clients = 0;
+  // Dates, since 1970.
+  Duration created_at{};
+  std::optional<Duration> available_at;
+  std::optional<Duration> ended_at;
+
+  friend bool operator==(const SessionStatus&, const SessionStatus&) = default;
+};
+
+// --- What an agent keeps beside a run ----------------------------------------------------------
+
+// A session as it has to go on after a restart of the agent. Times are of the machine's clock.
+struct KeptSession {
+  SessionSpec session;
+  SessionState state = SessionState::Starting;
+  std::optional<Time> available_at;
+  bool claimed = false;
+  std::uint32_t clients = 0;
+  std::optional<Time> idle_since;
+  std::optional<Time> closes_by;  // Closing: then its instance is stopped
+  Problem reason;
+
+  friend bool operator==(const KeptSession&, const KeptSession&) = default;
+};
+
+// As long-lived as the run: nothing waits until the disk has it.
+struct PoolNote {
+  std::uint64_t edition = 0;
+  SessionOptions options;
+  std::string token;  // by which the app shows who it is
+  std::vector<SessionPort> ports;
+  std::vector<KeptSession> sessions;
+
+  friend bool operator==(const PoolNote&, const PoolNote&) = default;
 };
 
 }  // namespace berth::model

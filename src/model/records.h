@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/time.h"
+#include "model/application.h"
 #include "model/condition.h"
 #include "model/ids.h"
 #include "model/instance.h"
@@ -224,6 +225,25 @@ struct LifeRecord {
   std::uint64_t life = 0;   // its number: drawn
 
   friend bool operator==(const LifeRecord&, const LifeRecord&) = default;
+};
+
+// The numbers of an application's pool instances are reserved ahead, so that none is used twice and
+// no start waits for the disk.
+struct NumberBlockRecord {
+  ApplicationKey application;
+  std::uint64_t reserved_to = 0;  // those below may have been used
+  std::uint64_t edition = 0;      // grows when its instances have to be others
+
+  friend bool operator==(const NumberBlockRecord&, const NumberBlockRecord&) = default;
+};
+
+// The ports of an address that sessions may hold. What is free here is held by nobody; what is held
+// here may be.
+struct PortBlockRecord {
+  std::string address;
+  std::string held;  // one bit per port, see control/session/port_bits.h
+
+  friend bool operator==(const PortBlockRecord&, const PortBlockRecord&) = default;
 };
 
 // What an instance shall run as soon as what that needs is on the node.

@@ -8,6 +8,7 @@
 #include "model/ids.h"
 #include "model/instance.h"
 #include "model/item.h"
+#include "model/pool.h"
 #include "model/protocol.h"
 
 namespace berth::model {
@@ -31,6 +32,7 @@ struct FoundRun {
   // What it was started with, and whether it stands still; so that an agent whose store is lost
   // knows what it has. nullopt: that is not known, or it was told to stop.
   std::optional<InstanceSpec> spec = {};
+  std::optional<PoolNote> pool = {};  // of a pool instance: what was kept beside it
 
   friend bool operator==(const FoundRun&, const FoundRun&) = default;
 };

@@ -69,6 +69,16 @@ struct Written<InstanceKey> {
   }
 };
 
+template <>
+struct Written<ApplicationKey> {
+  static std::string text(const ApplicationKey& key) { return to_string(key); }
+  static std::optional<ApplicationKey> read(std::string_view text) {
+    const auto parts = halves(text, '/');
+    if (!parts) return std::nullopt;
+    return ApplicationKey{std::string(parts->first), std::string(parts->second)};
+  }
+};
+
 template <class First, class Second>
 struct Written<std::pair<First, Second>> {
   using Key = std::pair<First, Second>;

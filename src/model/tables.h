@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "base/indexed_map.h"
+#include "model/application.h"
 #include "model/decision.h"
 #include "model/deployment.h"
 #include "model/item.h"
@@ -33,6 +34,9 @@ struct Durable {
   std::map<std::string, NodeConfig> node_configs;
   std::map<std::string, EnvOverride> env_overrides;
   std::map<SubjectId, Subject> subjects;
+  // The default one is there without having been written.
+  std::map<std::string, Namespace> namespaces = {{Namespace::kDefault, {Namespace::kDefault}}};
+  std::map<ApplicationKey, Application> applications;
   // decided
   std::map<NodeId, NodeRecord> nodes;
   IndexedMap<InstanceKey, InstanceRecord> instances;
@@ -45,6 +49,8 @@ struct Durable {
   std::map<std::pair<OwnerId, std::uint64_t>, FreedAddressRecord> freed_addresses;
   std::map<RequestKey, RolloutRecord> rollouts;
   std::map<std::uint64_t, LifeRecord> lives;
+  std::map<ApplicationKey, NumberBlockRecord> number_blocks;
+  std::map<std::string, PortBlockRecord> port_blocks;
   CounterRecord counters;
 
   friend bool operator==(const Durable&, const Durable&) = default;
@@ -145,6 +151,13 @@ inline constexpr std::tuple kTables{
     RecordTable{"subjects", &Durable::subjects, +[](const Subject& r) { return r.id; }},
     RecordTable{"decisions", &Durable::decisions, +[](const DecisionRecord& r) { return r.key; }},
     RecordTable{"lives", &Durable::lives, +[](const LifeRecord& r) { return r.since; }},
+    RecordTable{"namespaces", &Durable::namespaces, +[](const Namespace& r) { return r.name; }},
+    RecordTable{"applications", &Durable::applications,
+                +[](const Application& r) { return key_of(r); }},
+    RecordTable{"number_blocks", &Durable::number_blocks,
+                +[](const NumberBlockRecord& r) { return r.application; }},
+    RecordTable{"port_blocks", &Durable::port_blocks,
+                +[](const PortBlockRecord& r) { return r.address; }},
 };
 
 // Where the table of a record stands in the list.

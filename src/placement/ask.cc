@@ -107,6 +107,15 @@ class Expansion {
     return asked;
   }
 
+  void add(const PoolAsk& pool) {
+    requests_.push_back(ask_of(pool));
+    Ask& request = requests_.back();
+    const auto present = snapshot_.present.find(request.key);
+    if (present == snapshot_.present.end()) return;
+    request.present = &present->second;
+    request.present_item = request.item;
+  }
+
   std::vector<Ask> in_scheduling_order() && {
     std::ranges::sort(requests_, scheduled_before);
     return std::move(requests_);
@@ -175,6 +184,16 @@ Ask ask_of(const model::RunRequest& run, const model::Item& item, std::uint32_t 
           .nodes = run.nodes};
 }
 
+Ask ask_of(const PoolAsk& pool) {
+  return {.key = pool.key,
+          .item = pool.item,
+          .priority = pool.priority,
+          .labels = *pool.labels,
+          .nodes = *pool.nodes,
+          .bound = pool.bound,
+          .displaces = pool.displaces};
+}
+
 const model::Item* item_for(const Snapshot& snapshot, const model::RunRequest& run) {
   const auto found = snapshot.items.lower_bound({run.item, run.version});
   if (found == snapshot.items.end() || found->first.item != run.item) return nullptr;
@@ -183,15 +202,16 @@ const model::Item* item_for(const Snapshot& snapshot, const model::RunRequest& r
 }
 
 bool is_left_alone(const Ask& request) {
-  return request.present != nullptr && !request.present->untold && model::is_pinned(*request.item);
+  return request.present != nullptr && !request.present->untold && is_pinned(request);
 }
 
 bool ask_alike(const Ask& a, const Ask& b) {
   const auto is_plain = [](const Ask& request) {
     return !request.own_runtime && request.home == nullptr && request.avoided == nullptr;
   };
-  return a.item == b.item && a.priority == b.priority && std::ranges::equal(a.labels, b.labels) &&
-         std::ranges::equal(a.nodes, b.nodes) && is_plain(a) && is_plain(b);
+  return a.item == b.item && a.priority == b.priority && a.displaces == b.displaces &&
+         std::ranges::equal(a.labels, b.labels) && std::ranges::equal(a.nodes, b.nodes) &&
+         is_plain(a) && is_plain(b);
 }
 
 bool has_storage(const model::Item& item) {
@@ -210,6 +230,7 @@ std::vector<Ask> expand(const Snapshot& snapshot) {
   for (const model::Deployment* deployment : snapshot.deployments) {
     for (const model::RunRequest& run : deployment->run) expansion.add(run);
   }
+  for (const PoolAsk& pool : snapshot.pools) expansion.add(pool);
   return std::move(expansion).in_scheduling_order();
 }
 

@@ -27,13 +27,23 @@ struct Ask {
   const Home* home = nullptr;                        // it rather goes there than anywhere else
   const std::set<model::NodeId>* avoided = nullptr;  // nullptr: none
   bool outdated = false;                             // what runs has to be started anew
+  bool bound = false;                                // somebody uses it: it is as if pinned
+  bool displaces = true;                             // lower priorities make room for it
 };
 
 // One of a run request, in the version that this item is.
 Ask ask_of(const model::RunRequest& run, const model::Item& item, std::uint32_t index);
 
-// Every instance that the deployments ask for, in scheduling order: priority descending, then item,
-// subject, index.
+// One of a pool. What is known of its presence is not in it.
+Ask ask_of(const PoolAsk& pool);
+
+// Whether it may not be moved by whomever.
+inline bool is_pinned(const Ask& request) {
+  return request.bound || model::is_pinned(*request.item);
+}
+
+// Every instance that the deployments and pools ask for, in scheduling order: priority descending,
+// then item, subject, index.
 std::vector<Ask> expand(const Snapshot& snapshot);
 
 // The instances that one run request asks for. Most ask alike, and differ in their index only:

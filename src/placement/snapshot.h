@@ -76,6 +76,17 @@ struct Home {
   friend bool operator==(const Home&, const Home&) = default;
 };
 
+// One instance of a pool that is asked for; where it is stands with the others that are present.
+struct PoolAsk {
+  model::InstanceKey key;
+  const model::Item* item = nullptr;  // in the version that runs, if it does
+  std::int64_t priority = 0;
+  const std::vector<std::string>* labels = nullptr;
+  const std::vector<model::NodeId>* nodes = nullptr;
+  bool bound = false;      // somebody uses it: it stays where it is
+  bool displaces = false;  // somebody waits for it: lower priorities make room
+};
+
 // The versions of one run request's instances while it goes from one to another.
 struct Versions {
   std::string whole;                        // of all that are not named below
@@ -86,6 +97,7 @@ struct Versions {
 struct Snapshot {
   std::map<model::ItemKey, const model::Item*> items;
   std::vector<const model::Deployment*> deployments;
+  std::vector<PoolAsk> pools;
   std::vector<SnapshotNode> nodes;
   std::map<model::InstanceKey, Present> present;
   std::map<model::InstanceKey, Home> homes;  // of those that do not run, or have a large state

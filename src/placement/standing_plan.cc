@@ -17,7 +17,7 @@ const Options& to_carry_out() {
 }
 
 bool could_make_room(const Board& board, std::size_t position) {
-  return board.seat(position).choice && !model::is_pinned(*board.requests()[position].item);
+  return board.seat(position).choice && !is_pinned(board.requests()[position]);
 }
 
 // In scheduling order the lowest comes last.
@@ -82,7 +82,8 @@ void StandingPlan::remember_waiting(const Ask& ask) {
                  .item = ask.item,
                  .priority = ask.priority,
                  .labels = waiting.labels,
-                 .nodes = waiting.nodes};
+                 .nodes = waiting.nodes,
+                 .displaces = ask.displaces};
   by_kind_.clear();
 }
 
@@ -92,7 +93,7 @@ std::optional<Decisions> StandingPlan::add(std::vector<Ask> requests) {
   Board board(std::move(cluster_), std::move(requests), to_carry_out());
   for (const std::size_t refused : place_round(board, all_requests(board))) {
     const Ask& request = board.requests()[refused];
-    if (lowest_ && *lowest_ < request.priority) return std::nullopt;
+    if (request.displaces && lowest_ && *lowest_ < request.priority) return std::nullopt;
     remember_waiting(request);
   }
   refuse_round(board);
@@ -124,7 +125,7 @@ bool StandingPlan::could_help(std::size_t node, const LowerOn& lower_on) {
   bool could = false;
   for (const Waiting* waiting : whom_could_help(node)) {
     if (!waiting->is_bound && !could_ever_fit(*waiting->ask.item, cluster_.nodes()[node])) continue;
-    const bool displaces = lowest_ && *lowest_ < waiting->ask.priority;
+    const bool displaces = waiting->ask.displaces && lowest_ && *lowest_ < waiting->ask.priority;
     could = waiting->is_bound || (displaces && cluster_.nodes()[node].info->partitions.unit_wide);
     if (could) break;
     if (displaces && priority != waiting->ask.priority) {

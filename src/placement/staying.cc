@@ -4,8 +4,7 @@ namespace berth::placement {
 namespace {
 
 bool is_evicted(const SnapshotNode& node, const Ask& request) {
-  return node.evicting.contains(request.present->place.runtime) &&
-         !model::is_pinned(*request.item) &&
+  return node.evicting.contains(request.present->place.runtime) && !is_pinned(request) &&
          !request.item->tolerates.contains(model::Toleration::RuntimeNotReady);
 }
 

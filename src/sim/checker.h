@@ -46,6 +46,7 @@ class Checker {
   virtual void agent_committed(const model::NodeId&, const agent::Effects&) {}
   // An effect is about to be performed.
   virtual void sending(const control::Outgoing&) {}
+  virtual void sending_pool(const control::PoolOutgoing&) {}
   // The same of a controller that has lost its store.
   virtual void sending_without_store(const control::Outgoing&) {}
   virtual void replying(const control::Reply&) {}

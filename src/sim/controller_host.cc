@@ -1,6 +1,7 @@
 #include "sim/controller_host.h"
 
 #include "base/check.h"
+#include "codec/wire.h"
 #include "controld/loop/persistence.h"
 #include "sim/describe.h"
 
@@ -23,6 +24,13 @@ control::Outgoing with_receipt(control::Outgoing outgoing, const std::string& cl
                                std::uint64_t life) {
   outgoing.command.receipt = model::Receipt{cluster, outgoing.command.number, "sealed", life};
   return outgoing;
+}
+
+// What the agent would refuse is never carried out, nor is anything after it.
+void check_as_on_the_wire(const model::PoolCommand& command) {
+  const auto taken = codec::from_wire(codec::to_wire(command));
+  CHECK(taken.has_value(), taken ? "" : taken.error().message);
+  CHECK(*taken == command, "a command that changes on its way");
 }
 
 control::Outgoing without_states(control::Outgoing outgoing) {
@@ -176,6 +184,16 @@ void ControllerHost::perform(const control::Effects& effects) {
   for (const control::Reply& reply : effects.replies) {
     stage_.trace.line(stage_.now(), name_, "> {}", describe(reply));
     watch_.replying(reply);
+  }
+}
+
+void ControllerHost::perform_at_once(const control::Effects& effects) {
+  for (const control::PoolOutgoing& outgoing : effects.pool_commands) {
+    stage_.trace.line(stage_.now(), name_, "> {} {}", outgoing.node.value(),
+                      describe(outgoing.command));
+    check_as_on_the_wire(outgoing.command);
+    if (!own_store_) watch_.sending_pool(outgoing);
+    network_.send_pool(outgoing);
   }
 }
 

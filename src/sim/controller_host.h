@@ -39,6 +39,7 @@ class ControllerHost : public Daemon<control::Event, control::Effects> {
   std::vector<store::Change> changes_of(const control::Effects& effects) override;
   void committed(const control::Effects& effects) override;
   void perform(const control::Effects& effects) override;
+  void perform_at_once(const control::Effects& effects) override;
   bool skips_commit() override;
   void tamper(control::Durable& durable) const;
   void begin_store(const model::CounterRecord& counters);

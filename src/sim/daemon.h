@@ -105,6 +105,8 @@ class Daemon {
   virtual std::vector<store::Change> changes_of(const Effects& effects) = 0;
   virtual void committed(const Effects& effects) = 0;
   virtual void perform(const Effects& effects) = 0;
+  // Right after a step: what waits for nothing to be durable.
+  virtual void perform_at_once(const Effects&) {}
   virtual bool skips_commit() { return false; }
   // The batch could not be made durable: does what may be done of it nevertheless, and sees to it
   // that a later step writes it. False: nothing may, and the same batch is tried again.
@@ -141,6 +143,7 @@ class Daemon {
     const std::vector<Event> batch = std::exchange(mailbox_, {});
     Effects effects = step_core(stage_.now() + offset_, batch);
     if (effects.wake_at) wake_at(*effects.wake_at - offset_);
+    perform_at_once(effects);
     std::vector<store::Change> changes = changes_of(effects);
     for (const store::Change& change : changes) stage_.trace.bytes(change.value.value_or(""));
     outbox_.seal(std::move(changes), std::move(effects));

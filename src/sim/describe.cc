@@ -31,6 +31,41 @@ std::string text(const model::SavedState& state) {
                      state.content.empty() ? " heard" : "");
 }
 
+std::string text(const model::SessionRef& ref) {
+  return fmt::format("{}#{}", to_string(ref.key), ref.incarnation);
+}
+
+struct PoolOrderText {
+  std::string operator()(const model::StartPoolInstance& o) const {
+    return fmt::format("+{}@{} e{}", to_string(o.spec.key), o.spec.item.version, o.edition);
+  }
+  std::string operator()(const model::StopPoolInstance& o) const {
+    return fmt::format("-{}", to_string(o.key));
+  }
+  std::string operator()(const model::SetPoolPausing& o) const {
+    return fmt::format("{} {}", o.pausing == model::Pausing::Paused ? "pause" : "resume",
+                       to_string(o.key));
+  }
+  std::string operator()(const model::OpenSession& o) const {
+    return fmt::format("open {} on {}", text(o.session.ref), to_string(o.session.instance));
+  }
+  std::string operator()(const model::CloseSession& o) const {
+    return fmt::format("close {} on {}", text(o.ref), to_string(o.instance));
+  }
+};
+
+std::string text(const model::PoolReport& report) {
+  std::string line = fmt::format("pool acted {}.{}", report.life, report.acted);
+  for (const model::ReportedPoolInstance& instance : report.instances) {
+    line += fmt::format(" {}@{} e{}={}", to_string(instance.key), instance.version,
+                        instance.edition, to_string(instance.state));
+  }
+  for (const model::ReportedSession& session : report.sessions) {
+    line += fmt::format(" {}={}", text(session.session.ref), to_string(session.state));
+  }
+  return line;
+}
+
 struct ControlEvent {
   std::string operator()(const control::NodeConnected& e) const {
     return fmt::format("connected {} #{}", e.node.value(), e.connection);
@@ -113,6 +148,7 @@ struct AgentEvent {
     return fmt::format("disconnected #{}", e.connection);
   }
   std::string operator()(const agent::CommandReceived& e) const { return describe(e.command); }
+  std::string operator()(const agent::PoolCommandReceived& e) const { return describe(e.command); }
   std::string operator()(const agent::NodeObserved& e) const {
     std::string text = fmt::format("node {}", to_string(e.info.state));
     for (const model::Runtime& runtime : e.info.runtimes) {
@@ -237,6 +273,15 @@ std::string describe(const model::Command& command) {
   return line;
 }
 
+std::string describe(const model::PoolCommand& command) {
+  std::string line =
+      fmt::format("pool command {}.{}.{}", command.epoch, command.life, command.number);
+  for (const model::PoolOrder& order : command.orders) {
+    line += ", " + std::visit(PoolOrderText{}, order);
+  }
+  return line;
+}
+
 std::string describe(const model::Report& report) {
   std::string line = fmt::format("{} {} r{} acted {}", is_heartbeat(report) ? "beat" : "report",
                                  report.boot_id, report.revision, text(report.acted));
@@ -244,6 +289,7 @@ std::string describe(const model::Report& report) {
   for (const model::ReportedStatus& status : report.instances) line += " " + text(status);
   for (const model::InstanceKey& key : report.gone) line += fmt::format(" -{}", to_string(key));
   for (const model::SavedState& state : report.states) line += " " + text(state);
+  if (report.pool) line += ", " + text(*report.pool);
   return line;
 }
 

@@ -9,6 +9,7 @@
 namespace berth::sim {
 
 std::string describe(const model::Command& command);
+std::string describe(const model::PoolCommand& command);
 std::string describe(const model::Report& report);
 std::string describe(const control::Event& event);
 std::string describe(const control::Reply& reply);

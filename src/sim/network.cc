@@ -135,22 +135,30 @@ void Network::mend(const NodeId& node) {
 
 void Network::reset(const NodeId& node) { break_both_ends(node); }
 
-const NodeId* Network::holder_of(const control::Outgoing& outgoing) const {
-  if (links_.at(outgoing.node).agent_end == outgoing.connection) return &outgoing.node;
+const NodeId* Network::holder_of(const NodeId& identity, std::uint64_t connection) const {
+  const auto own = links_.find(identity);
+  if (own->second.agent_end == connection) return &own->first;
   for (const auto& [node, link] : links_) {
-    const bool is_held = link.identity == outgoing.node && link.agent_end == outgoing.connection;
-    if (is_held) return &node;
+    if (link.identity == identity && link.agent_end == connection) return &node;
   }
   return nullptr;
 }
 
-void Network::send(const control::Outgoing& outgoing) {
-  const NodeId* holder = holder_of(outgoing);
-  const NodeId node = holder == nullptr ? outgoing.node : *holder;
-  transfer(node, Way::ToAgent, [this, node, outgoing, life = controller_life_] {
-    if (link(node).agent_end != outgoing.connection || life != controller_life_) return;
-    ends_.agent(node, agent::CommandReceived{outgoing.command});
+void Network::send_to(const NodeId& identity, std::uint64_t connection, const agent::Event& event) {
+  const NodeId* holder = holder_of(identity, connection);
+  const NodeId node = holder == nullptr ? identity : *holder;
+  transfer(node, Way::ToAgent, [this, node, connection, event, life = controller_life_] {
+    if (link(node).agent_end != connection || life != controller_life_) return;
+    ends_.agent(node, event);
   });
+}
+
+void Network::send(const control::Outgoing& outgoing) {
+  send_to(outgoing.node, outgoing.connection, agent::CommandReceived{outgoing.command});
+}
+
+void Network::send_pool(const control::PoolOutgoing& outgoing) {
+  send_to(outgoing.node, outgoing.connection, agent::PoolCommandReceived{outgoing.command});
 }
 
 void Network::send(const NodeId& node, const model::Report& report) {

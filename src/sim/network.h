@@ -40,6 +40,7 @@ class Network {
   void agent_died(const model::NodeId& node);
 
   void send(const control::Outgoing& outgoing);
+  void send_pool(const control::PoolOutgoing& outgoing);
   void send(const model::NodeId& node, const model::Report& report);
 
   void cut(const model::NodeId& node, Cut direction);
@@ -72,7 +73,8 @@ class Network {
   void try_connect(const model::NodeId& node);
   void connect_later(const model::NodeId& node);
   void replace_others(const model::NodeId& node);
-  const model::NodeId* holder_of(const control::Outgoing& outgoing) const;
+  void send_to(const model::NodeId& identity, std::uint64_t connection, const agent::Event& event);
+  const model::NodeId* holder_of(const model::NodeId& identity, std::uint64_t connection) const;
   void agent_sees_break(const model::NodeId& node, std::uint64_t connection);
   void controller_sees_break(const model::NodeId& node, std::uint64_t connection);
   void break_both_ends(const model::NodeId& node);

@@ -100,6 +100,20 @@ TEST_F(NetworkTest, ACommandOfAnOldConnectionNeverReachesTheAgent) {
   EXPECT_TRUE(only<agent::CommandReceived>(at_agent_).empty());
 }
 
+TEST_F(NetworkTest, CarriesWhatIsSaidOfPoolsBothWays) {
+  for (std::uint64_t i = 1; i <= 50; ++i) {
+    network_.send_pool({kNode, 1, {.epoch = 1, .life = 1, .number = i, .orders = {}}});
+  }
+  model::Report report;
+  report.pool = model::PoolReport{.life = 1, .acted = 50, .instances = {}, .sessions = {}};
+  network_.send(kNode, report);
+  run(1s);
+  const auto received = only<agent::PoolCommandReceived>(at_agent_);
+  ASSERT_EQ(received.size(), 50U);
+  for (std::uint64_t i = 0; i < 50; ++i) EXPECT_EQ(received[i].command.number, i + 1);
+  EXPECT_EQ(only<control::NodeReported>(at_controller_).at(0).report.pool, report.pool);
+}
+
 TEST_F(NetworkTest, OfTwoMachinesWithOneIdentityTheOneThatConnectsLastReplacesTheOther) {
   const model::NodeId clone("n1-clone");
   network_.add_clone(kNode, clone);

@@ -51,6 +51,9 @@ class World::Watch : public Checker {
   void sending(const control::Outgoing& outgoing) override {
     each([&](Checker& checker) { checker.sending(outgoing); });
   }
+  void sending_pool(const control::PoolOutgoing& outgoing) override {
+    each([&](Checker& checker) { checker.sending_pool(outgoing); });
+  }
   void sending_without_store(const control::Outgoing& outgoing) override {
     each([&](Checker& checker) { checker.sending_without_store(outgoing); });
   }

@@ -576,5 +576,53 @@ TEST_F(BerthStore, AnAuthorityIsGivenUpOnlyWhenAsked) {
   EXPECT_EQ(store::SqliteStore::open(path_)->get(codec::kAuthorityKey).value(), "");
 }
 
+constexpr const char* kApplication = R"(
+apiVersion: berth/v1
+kind: Application
+metadata: {name: echo, namespace: games}
+spec:
+  item: echo
+  scaling: {maximum: 100, burst: 10, idle: {low: 2, high: 5}, standby: {high: 2}}
+)";
+
+TEST(PlanPool, SaysWhatTheScalingPolicyWouldDo) {
+  const Finished made = plan(
+      kApplication,
+      {"--pool", "active=3,ready=4,pending=0,standby=0,terminating=0,waiting=3", "-o", "json"});
+  EXPECT_EQ(made.exit_code, 10) << made.err;
+  EXPECT_EQ(json::parse(made.out),
+            (json{{"wanted", 5}, {"create", 1}, {"remove", 0}, {"wake", 0}, {"pause", 0}}));
+  const Finished removed = plan(kApplication, {"--pool", "ready=20", "-o", "json"});
+  EXPECT_EQ(json::parse(removed.out),
+            (json{{"wanted", 5}, {"create", 0}, {"remove", 10}, {"wake", 0}, {"pause", 2}}));
+}
+
+TEST(PlanPool, SaysWhy) {
+  const Finished finished = plan(kApplication, {"--pool", "active=3,ready=4,waiting=3"});
+  EXPECT_EQ(finished.out,
+            "games/echo: 3 active, 4 ready, 3 waiting\n"
+            "Sessions that wait need 3 instances, and 2 to 5 are to be idle: 5 to 8 pending or "
+            "ready, 4 are there.\n"
+            "Wanted: 5 pending or ready\n"
+            "  create 1\n");
+  const Finished rest = plan(kApplication, {"--pool", "ready=3"});
+  EXPECT_EQ(rest.exit_code, 0);
+  EXPECT_THAT(rest.out, HasSubstr("nothing to do"));
+  EXPECT_THAT(plan(kApplication, {"--pool", "ready=30"}).out, HasSubstr("More would follow"));
+  EXPECT_THAT(plan(kApplication, {"--pool", "active=99"}).out,
+              HasSubstr("With 99 active, minimum 0 and maximum 100 make that 1."));
+}
+
+TEST(PlanPool, SaysWhatIsWrong) {
+  const Finished word = plan(kApplication, {"--pool", "redy=4"});
+  EXPECT_EQ(word.exit_code, 3);
+  EXPECT_THAT(word.err, HasSubstr("Did you mean \"ready\"?"));
+  EXPECT_EQ(plan(kApplication, {"--pool", "ready=x"}).exit_code, 3);
+  EXPECT_EQ(plan(kApplication, {"--pool", "ready"}).exit_code, 3);
+  EXPECT_EQ(plan(kApplication, {"--pool", "ready=1", "--rebalance"}).exit_code, 3);
+  EXPECT_THAT(plan(kItem, {"--pool", "ready=1"}).err, HasSubstr("the files have none"));
+  EXPECT_EQ(berth({"plan", "-f", "-", "--pool", "ready=1"}, kApplication).exit_code, 3);
+}
+
 }  // namespace
 }  // namespace berth::tests

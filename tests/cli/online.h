@@ -60,6 +60,11 @@ inline constexpr const char* kDeployments = R"({"revision":"42","documents":[
  {"apiVersion":"berth/v1","kind":"Deployment","metadata":{"name":"base"},
   "spec":{"run":[{"item":"web","subject":"vehicle","instances":2}]}}]})";
 
+inline constexpr const char* kApplications = R"({"revision":"42","documents":[
+ {"apiVersion":"berth/v1","kind":"Application","metadata":{"name":"echo"},"spec":{"item":"web"}},
+ {"apiVersion":"berth/v1","kind":"Application","metadata":{"name":"echo","namespace":"games"},
+  "spec":{"item":"web","version":"1.0.0","scaling":{"minimum":2,"maximum":100}}}]})";
+
 inline constexpr const char* kEvents = R"({"events":[
  {"number":"7","timeMs":"1700000000123","kind":"Placed","about":"instance/web/vehicle/0",
   "text":"on n1"},
@@ -98,6 +103,7 @@ class Online : public ::testing::Test {
     server_.answer("GET /v1/nodes", kNodes);
     server_.answer("GET /v1/items", kItems);
     server_.answer("GET /v1/deployments", kDeployments);
+    server_.answer("GET /v1/applications", kApplications);
     server_.answer("GET /v1/events", kEvents);
   }
 

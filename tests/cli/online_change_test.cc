@@ -22,6 +22,22 @@ TEST_F(Online, DeletePrintsWhatItDeleted) {
   EXPECT_EQ(berth({"delete"}).exit_code, 3);
 }
 
+TEST_F(Online, DeleteNamesWhatIsInANamespaceByBoth) {
+  answer_everything();
+  server_.answer("DELETE /v1/applications/games%2Fecho", R"({"revision":"43"})");
+  server_.answer("DELETE /v1/namespaces/games", R"({"revision":"44"})");
+  EXPECT_EQ(berth({"delete", "application", "games/echo"}).out,
+            "application/games/echo deleted (revision 43)\n");
+  EXPECT_EQ(berth({"delete", "namespace", "games", "--cascade"}).out,
+            "namespace/games deleted (revision 44)\n");
+  EXPECT_EQ(lines_received().back(), "DELETE /v1/namespaces/games?cascade=true");
+  const std::string files =
+      "apiVersion: berth/v1\nkind: Application\nmetadata: {name: echo, namespace: games}\n"
+      "spec: {item: web}\n";
+  EXPECT_EQ(berth({"delete", "-f", "-"}, files).out,
+            "application/games/echo deleted (revision 43)\n");
+}
+
 TEST_F(Online, DeleteShowsBeforeWhatItWouldStop) {
   server_.answer("GET /v1/cluster", kCluster);
   const Finished finished = berth({"delete", "deployment", "base", "--dry-run"});

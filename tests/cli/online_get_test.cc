@@ -95,6 +95,23 @@ TEST_F(Online, GetGivesDocumentsThatCanBeAppliedAgain) {
   EXPECT_EQ(berth({"get", "deploy"}).out, "DEPLOYMENT  RUNS\nbase        web x2\n");
 }
 
+TEST_F(Online, GetNamesApplicationsByTheirNamespace) {
+  answer_everything();
+  EXPECT_EQ(berth({"get", "applications"}).out,
+            "NAMESPACE  NAME  ITEM  VERSION  MIN  MAX\n"
+            "default    echo  web              0    1\n"
+            "games      echo  web   1.0.0      2  100\n");
+  EXPECT_EQ(berth({"get", "app", "-o", "name"}).out,
+            "application/default/echo\napplication/games/echo\n");
+  EXPECT_EQ(berth({"get", "app", "games/echo", "-o", "name"}).out, "application/games/echo\n");
+  EXPECT_EQ(berth({"get", "app", "echo", "-o", "name"}).out, "application/default/echo\n");
+  const Finished unknown = berth({"describe", "application", "games/ecco"});
+  EXPECT_EQ(unknown.exit_code, 4);
+  EXPECT_THAT(unknown.err, HasSubstr("Did you mean \"games/echo\"?"));
+  EXPECT_THAT(berth({"describe", "application", "games/echo"}).out,
+              HasSubstr("namespace: games\n"));
+}
+
 TEST_F(Online, GetEventsIsNotTakenForTheVerb) {
   answer_everything();
   EXPECT_THAT(berth({"get", "events"}).out,

@@ -30,6 +30,7 @@ void check(const std::uint8_t* data, std::size_t size) {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   check<v1::Command>(data, size);
   check<v1::Report>(data, size);
+  check<v1::PoolCommand>(data, size);
   check<v1::InstanceKey>(data, size);
   return 0;
 }

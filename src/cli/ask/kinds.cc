@@ -106,6 +106,15 @@ bool has_versions(std::string_view document) {
   return kind != nullptr && kind->has_versions;
 }
 
+bool has_namespace(std::string_view document) {
+  const auto* kind = model::find_document_kind(document);
+  return kind != nullptr && kind->has_namespace;
+}
+
+std::string id_meant_by(Kind kind, std::string_view name) {
+  return is_document(kind) ? model::id_meant_by(*words_of(kind).document, name) : std::string(name);
+}
+
 int rank_of(Kind kind) { return is_document(kind) ? words_of(kind).document->rank : 0; }
 
 }  // namespace berth::cli

@@ -13,7 +13,8 @@ namespace berth::cli {
 class Kind {
  public:
   static const Kind Instance, Node, Event;
-  static const Kind Item, Deployment;  // of documents, those of which a verb knows what they mean
+  static const Kind Item, Deployment, Namespace,
+      Application;  // of documents, those of which a verb knows what they mean
 
   explicit constexpr Kind(std::string_view singular) : singular_(singular) {}
 
@@ -30,6 +31,8 @@ inline constexpr Kind Kind::Node{"node"};
 inline constexpr Kind Kind::Event{"event"};
 inline constexpr Kind Kind::Item{"item"};
 inline constexpr Kind Kind::Deployment{"deployment"};
+inline constexpr Kind Kind::Namespace{"namespace"};
+inline constexpr Kind Kind::Application{"application"};
 
 // "instances", "instance", "inst", "nodes", "no", ...; the error lists them and suggests one.
 Result<Kind> parse_kind(std::string_view word);
@@ -40,10 +43,13 @@ std::string kinds_help();                      // "Kinds: instances (inst, i), .
 
 // Of documents.
 bool is_document(Kind kind);
-std::string_view document_kind(Kind kind);     // "Item"; empty: it is none
-bool has_versions(Kind kind);                  // it is named "name@version"
-bool has_versions(std::string_view document);  // the same by "Item"
-int rank_of(Kind kind);                        // of several, the higher go first
+std::string_view document_kind(Kind kind);      // "Item"; empty: it is none
+bool has_versions(Kind kind);                   // it is named "name@version"
+bool has_versions(std::string_view document);   // the same by "Item"
+bool has_namespace(std::string_view document);  // it is named "namespace/name"; by "Application"
+int rank_of(Kind kind);                         // of several, the higher go first
+// What a name means: one without its namespace is in the default one.
+std::string id_meant_by(Kind kind, std::string_view name);
 
 bool same_word(std::string_view a, std::string_view b);  // whatever the case
 

@@ -8,6 +8,7 @@
 #include "cli/ask/objects.h"
 #include "cli/show/json_text.h"
 #include "codec/yaml_reader.h"
+#include "model/application.h"
 
 namespace berth::cli {
 namespace {
@@ -33,6 +34,10 @@ DocumentName document_name_of(const Tree& document) {
                     text_of(member(member(&document, "metadata"), "name"))};
   if (has_versions(name.kind)) {
     name.name += "@" + text_of(member(member(&document, "spec"), "version"));
+  }
+  if (has_namespace(name.kind)) {
+    const std::string space = text_of(member(member(&document, "metadata"), "namespace"));
+    name.name = (space.empty() ? model::Namespace::kDefault : space) + "/" + name.name;
   }
   return name;
 }

@@ -8,6 +8,7 @@
 #include "cli/show/table.h"
 #include "client/path.h"
 #include "codec/instance_name.h"
+#include "model/application.h"
 
 namespace berth::cli {
 namespace {
@@ -108,21 +109,28 @@ std::string document_name(const Struct& document) { return member(document, "met
 
 std::string document_version(const Struct& document) { return member(document, "spec", "version"); }
 
+std::string document_namespace(const Struct& document) {
+  const std::string given = member(document, "metadata", "namespace");
+  return given.empty() ? model::Namespace::kDefault : given;
+}
+
 std::string document_id(const Struct& document) {
-  const auto kind = document.fields().find("kind");
-  const bool versioned =
-      kind != document.fields().end() && has_versions(kind->second.string_value());
+  const auto found = document.fields().find("kind");
+  const std::string kind = found == document.fields().end() ? "" : found->second.string_value();
   const std::string name = document_name(document);
-  return versioned ? name + "@" + document_version(document) : name;
+  if (has_versions(kind)) return name + "@" + document_version(document);
+  return has_namespace(kind) ? document_namespace(document) + "/" + name : name;
 }
 
 Result<std::vector<const Struct*>> pick_documents(const v1::Documents& all, Kind kind,
                                                   std::string_view name) {
   std::vector<const Struct*> found;
   std::vector<std::string> known;
+  const std::string meant = id_meant_by(kind, name);
   for (const Struct& document : all.documents()) {
-    known.push_back(document_name(document));
-    if (known.back() == name || document_id(document) == name) found.push_back(&document);
+    const std::string id = document_id(document);
+    known.push_back(has_versions(kind) ? document_name(document) : id);
+    if (known.back() == meant || id == meant) found.push_back(&document);
   }
   if (!found.empty()) return found;
   return not_found(fmt::format("there is no {} {}.{}", singular(kind), printable(name),

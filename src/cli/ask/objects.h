@@ -40,8 +40,10 @@ std::string name_of(const v1::Instance& instance);  // "item/subject/index"
 Result<const v1::Instance*> pick_instance(const v1::Instances& all, std::string_view name);
 Result<const v1::Node*> pick_node(const v1::Nodes& all, std::string_view name);
 
-// metadata.name, and of what has versions also that: "web", "web@1.0.0".
+// metadata.name, and of what has versions or a namespace also that: "web", "web@1.0.0",
+// "games/echo".
 std::string document_name(const google::protobuf::Struct& document);
+std::string document_namespace(const google::protobuf::Struct& document);
 std::string document_id(const google::protobuf::Struct& document);
 std::string document_version(const google::protobuf::Struct& document);
 // Every document of that name: all versions, or the one in "name@version".

@@ -8,6 +8,7 @@
 
 #include "cli/ask/condition.h"
 #include "cli/ask/objects.h"
+#include "model/application.h"
 
 namespace berth::cli {
 namespace {
@@ -64,7 +65,7 @@ std::string image_kinds_of(const Struct& spec) {
   return images == nullptr ? "" : std::to_string(images->list_value().values_size());
 }
 
-std::string or_default(std::string text, const char* otherwise) {
+std::string or_default(std::string text, const std::string& otherwise) {
   return text.empty() ? otherwise : text;
 }
 
@@ -148,6 +149,32 @@ Table subjects_table(const Documents& documents) {
   return table;
 }
 
+Struct object_of(const Struct& object, const std::string& name) {
+  const auto* value = member_of(object, name);
+  return value == nullptr ? Struct() : value->struct_value();
+}
+
+Table applications_table(const Documents& documents) {
+  const model::ScalingPolicy left_out;
+  Table table({{"NAMESPACE"},
+               {"NAME"},
+               {"ITEM"},
+               {"VERSION"},
+               {"MIN", Align::Right},
+               {"MAX", Align::Right}});
+  for (const Struct* document : documents) {
+    const Struct spec = spec_of(*document);
+    const Struct scaling = object_of(spec, "scaling");
+    table.add({{document_namespace(*document)},
+               {document_name(*document)},
+               {text_of(spec, "item")},
+               {text_of(spec, "version")},
+               {or_default(text_of(scaling, "minimum"), std::to_string(left_out.minimum))},
+               {or_default(text_of(scaling, "maximum"), std::to_string(left_out.maximum))}});
+  }
+  return table;
+}
+
 Table names_table(Kind kind, const Documents& documents) {
   std::string title(singular(kind));
   for (char& c : title) c = c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
@@ -178,6 +205,7 @@ constexpr std::array kViews{
     DocumentView{"nodeconfig", configs_table},
     DocumentView{"envoverride", overrides_table},
     DocumentView{"subject", subjects_table},
+    DocumentView{"application", applications_table},
 };
 
 DocumentView view_of(Kind kind) {

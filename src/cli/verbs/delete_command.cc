@@ -31,6 +31,8 @@ constexpr const char* kDeleteExamples =
     "  berth delete deployment base         what only it asked for stops\n"
     "  berth delete deployment base --dry-run         only shows what would stop, move or restart\n"
     "  berth delete item web@1.0.0\n"
+    "  berth delete application games/echo\n"
+    "  berth delete namespace games --cascade         and the applications in it\n"
     "  berth delete -f app.yaml             the documents of a file\n"
     "  berth delete instance web/default/3 --purge    a cached one, and its data\n"
     "\n"
@@ -42,13 +44,14 @@ struct DeleteFlags {
   std::vector<std::string> files;
   std::vector<std::string> words;  // kind, names
   bool purge = false;
+  bool cascade = false;
   bool dry_run = false;
   std::optional<Duration> timeout;
 };
 
 struct Target {
   Kind kind;
-  std::string name;  // with its version, if it has one
+  std::string name;  // with its version or namespace, if it has one
 };
 
 // Who uses others goes first.
@@ -59,7 +62,8 @@ Result<Target> target_of(const client::Client& client, Kind kind, const std::str
     const v1::Instances all = TRY(list_instances(client, {.all = true}));
     return Target{kind, name_of(*TRY(pick_instance(all, name)))};
   }
-  if (!has_versions(kind) || name.find('@') != std::string::npos) return Target{kind, name};
+  const bool is_whole = !has_versions(kind) || name.find('@') != std::string::npos;
+  if (is_whole) return Target{kind, id_meant_by(kind, name)};
   const v1::Documents all = TRY(list_documents(client, kind));
   std::vector<std::string> versions;
   for (const auto* document : TRY(pick_documents(all, kind, name))) {
@@ -112,16 +116,24 @@ Result<std::vector<Target>> targets_of(const client::Client& client, const Delet
   return targets;
 }
 
+bool asks_for_instances(Kind kind) {
+  return kind == Kind::Deployment || kind == Kind::Application || kind == Kind::Namespace;
+}
+
 // What a deployment asked for a moment ago needs some time to stop, and its item is needed until
 // then.
 Result<v1::Revision> delete_one(const client::Client& client, const Target& target,
-                                Clock::time_point end) {
+                                const DeleteFlags& flags, Clock::time_point end) {
+  const bool cascades = flags.cascade && target.kind == Kind::Namespace;
+  const std::string path =
+      fmt::format("/v1/{}/{}", plural(target.kind), client::encoded(target.name));
   const client::Request request{
       .method = client::Method::Delete,
-      .path = fmt::format("/v1/{}/{}", plural(target.kind), client::encoded(target.name))};
+      .path = client::with_query(path, {{"cascade", cascades ? "true" : ""}})};
   while (true) {
     auto revision = client::call<v1::Revision>(client, request);
-    const bool runs = !revision && revision.error().code == Code::Conflict;
+    const bool runs =
+        target.kind == Kind::Item && !revision && revision.error().code == Code::Conflict;
     if (!runs || Clock::now() >= end) return revision;
     sleep_for(200ms, {});
   }
@@ -135,9 +147,27 @@ placement::Plan changes_in(placement::Plan plan) {
   return plan;
 }
 
+// With what the control plane deletes along with them.
+Result<std::vector<Target>> cascaded(std::vector<Target> targets, const DeleteFlags& flags) {
+  if (!flags.cascade) return targets;
+  const client::Client client = TRY(connect(flags.connection));
+  const v1::Documents all = TRY(list_documents(client, Kind::Application));
+  std::vector<Target> more;
+  for (const Target& target : targets) {
+    for (const auto& document : all.documents()) {
+      const bool is_in_it =
+          target.kind == Kind::Namespace && document_namespace(document) == target.name;
+      if (is_in_it) more.push_back({Kind::Application, document_id(document)});
+    }
+  }
+  more.insert(more.end(), targets.begin(), targets.end());
+  return more;
+}
+
 // What deleting all of them would do; nothing is done.
-Result<ExitCode> show(const std::vector<Target>& targets, const DeleteFlags& flags,
+Result<ExitCode> show(const std::vector<Target>& asked, const DeleteFlags& flags,
                       Console& console) {
+  const std::vector<Target> targets = TRY(cascaded(asked, flags));
   std::set<DocumentName> documents;
   for (const Target& target : targets) {
     console.out << fmt::format("{}/{} would be deleted{}\n", singular(target.kind),
@@ -185,7 +215,7 @@ Result<ExitCode> run(const DeleteFlags& flags, Console& console) {
   Clock::time_point end;  // long ago
   ExitCode code = ExitCode::Done;
   for (const Target& target : targets) {
-    const auto revision = delete_one(client, target, end);
+    const auto revision = delete_one(client, target, flags, end);
     if (!revision && revision.error().code == Code::NotFound && targets.size() > 1) {
       // What is not there any more must not keep the rest from going.
       console.err << printable(revision.error().message) << '\n';
@@ -193,7 +223,7 @@ Result<ExitCode> run(const DeleteFlags& flags, Console& console) {
       continue;
     }
     if (!revision) return revision.error();
-    if (target.kind == Kind::Deployment) end = Clock::now() + flags.timeout.value_or(60s);
+    if (asks_for_instances(target.kind)) end = Clock::now() + flags.timeout.value_or(60s);
     console.out << fmt::format("{}/{} deleted (revision {})\n", singular(target.kind),
                                printable(target.name), revision->revision())
                 << consequences_text(revision->consequences(), Detail::Short, console.out_style)
@@ -212,6 +242,8 @@ Command declare_delete(CLI::App& verb) {
       ->envname("BERTH_FILE");
   verb.add_flag("--purge", flags->purge, "Erase a cached instance and its data for good")
       ->envname("BERTH_PURGE");
+  verb.add_flag("--cascade", flags->cascade, "Delete a namespace with what is in it")
+      ->envname("BERTH_CASCADE");
   verb.add_flag("--dry-run", flags->dry_run,
                 "Delete nothing; show what would stop, move or restart")
       ->envname("BERTH_DRY_RUN");

@@ -26,6 +26,7 @@ constexpr const char* kDescribeExamples =
     "  berth describe node n1\n"
     "  berth describe item web@1.0.0\n"
     "  berth describe deployment base\n"
+    "  berth describe application games/echo\n"
     "\n"
     "The last part is the events of the thing, newest last.\n"
     "Exit codes: 0 done, 3 invalid input, 4 no such thing, 6 cannot reach the control plane.";
@@ -231,7 +232,7 @@ Result<std::string> describe_document(const client::Client& client, Kind kind,
     out += (out.empty() ? "" : "---\n") + yaml_text(json_of(*document));
     below = instances_meant_by(kind, *document);
   }
-  std::vector<std::string> about{fmt::format("{}/{}", singular(kind), name)};
+  std::vector<std::string> about{fmt::format("{}/{}", singular(kind), id_meant_by(kind, name))};
   if (!below.empty()) {
     const v1::Instances instances = TRY(list_instances(client));
     out += section("Instances", instances_table(instances_below(instances, below), Detail::Short),

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "cli/ask/planning.h"
+#include "cli/ask/pool_plan.h"
 #include "cli/flags.h"
 #include "cli/show/plan_table.h"
 #include "cli/verbs/verb.h"
@@ -26,7 +27,16 @@ constexpr const char* kPlanExamples =
     "  berth plan --offline -f examples/vehicle -o wide\n"
     "  cat *.yaml | berth plan --offline -f - -o json | jq .refused\n"
     "  berth plan --offline -f examples/vehicle --rebalance --full\n"
+    "  berth plan --offline -f app.yaml --pool active=3,ready=4,waiting=3\n"
+    "                                        what the scaling policy of an application would do\n"
     "\n"
+    "--pool: how many instances of the application are active, ready, pending, unplaced (pending "
+    "and\n"
+    "without a node), standby, making (for standby) and terminating, how many sessions are "
+    "waiting,\n"
+    "and how many slots for sessions active instances have left. -o json: {wanted, create, "
+    "remove,\n"
+    "wake, pause}; wanted is how many shall be pending or ready.\n"
     "Exit codes: 0 no change, 10 changes, 2 something is refused or not relieved, 3 invalid "
     "input,\n"
     "4 no such node.";
@@ -34,6 +44,7 @@ constexpr const char* kPlanExamples =
 struct PlanFlags {
   PlanningFlags planning;
   std::vector<std::string> drained;
+  std::string pool;
   std::string output = "table";
 };
 
@@ -106,8 +117,18 @@ ExitCode exit_code_of_plan(const placement::Plan& plan) {
   return placement::changes_anything(plan) ? ExitCode::Changes : ExitCode::Done;
 }
 
+Result<ExitCode> run_pool(const PlanFlags& flags, Console& console) {
+  const PlanningFlags& planning = flags.planning;
+  if (planning.replan || planning.rebalance || !flags.drained.empty()) {
+    return invalid_input("--pool excludes --replan, --rebalance and --drain");
+  }
+  if (!planning.offline) return invalid_input("--pool is for --offline: it needs no control plane");
+  return plan_pool({planning.files, flags.pool, flags.output}, console);
+}
+
 Result<ExitCode> run(const PlanFlags& flags, Console& console) {
   const placement::Mode mode = TRY(mode_of(flags.planning));
+  if (!flags.pool.empty()) return run_pool(flags, console);
   World world = TRY(load_world(flags.planning, console));
   TRY(drain(flags.drained, world));
   const placement::Snapshot snapshot = snapshot_of(world);
@@ -126,6 +147,10 @@ Command declare_plan(CLI::App& verb) {
       ->type_name("NODE")
       ->envname("BERTH_DRAIN")
       ->allow_extra_args(false);
+  verb.add_option("--pool", flags->pool,
+                  "What the scaling policy would do to such pools: active=3,ready=4,waiting=3")
+      ->type_name("SIZES")
+      ->envname("BERTH_POOL");
   add_output_flag(verb, flags->output);
   verb.footer(kPlanExamples);
   return [flags](Console& console) { return run(*flags, console); };

@@ -14,28 +14,26 @@ Result<void> check(const model::Manifest& manifest) {
   const auto findings = model::validate(manifest);
   if (findings.empty()) return {};
   std::vector<std::string> texts;
-  for (const auto& finding : findings) texts.push_back(finding.path + ": " + finding.what);
+  for (const auto& finding : findings) {
+    const model::Document& document = manifest[finding.document];
+    texts.push_back(fmt::format("{} {}: {}: {}", model::kind_of(document).name,
+                                model::id_of(document), finding.path, finding.what));
+  }
   return invalid_input(fmt::format("{}", fmt::join(texts, "; ")));
 }
 
 // All documents as they would be: the known ones, with the new ones in their place.
 model::Manifest desired(const Durable& durable, const std::vector<model::Document>& applied) {
-  std::map<model::ItemKey, model::Item> items = durable.items;
-  std::map<std::string, model::Deployment> deployments = durable.deployments;
-  std::map<std::string, model::NodeConfig> configs = durable.node_configs;
-  for (const model::Document& document : applied) {
-    if (const auto* item = std::get_if<model::Item>(&document)) {
-      items.insert_or_assign(model::key_of(*item), *item);
-    } else if (const auto* deployment = std::get_if<model::Deployment>(&document)) {
-      deployments.insert_or_assign(deployment->name, *deployment);
-    } else if (const auto* config = std::get_if<model::NodeConfig>(&document)) {
-      configs.insert_or_assign(config->name, *config);
-    }
-  }
   model::Manifest manifest;
-  for (auto& [key, item] : items) manifest.emplace_back(std::move(item));
-  for (auto& [name, deployment] : deployments) manifest.emplace_back(std::move(deployment));
-  for (auto& [name, config] : configs) manifest.emplace_back(std::move(config));
+  model::for_each_kept_kind([&]<class D>(std::type_identity<D>) {
+    constexpr const auto& kTable = model::kTableOf<D>;
+    auto documents = durable.*kTable.records;
+    for (const model::Document& document : applied) {
+      const D* changed = std::get_if<D>(&document);
+      if (changed != nullptr) documents.insert_or_assign(kTable.key_of(*changed), *changed);
+    }
+    for (auto& [key, document] : documents) manifest.emplace_back(std::move(document));
+  });
   return manifest;
 }
 
@@ -48,12 +46,20 @@ class QuickCheck {
 
   bool passes() {
     return std::ranges::all_of(applied_, [this](const auto& document) { return take(document); }) &&
-           std::ranges::all_of(deployments_, [this](const auto* each) { return fits(*each); });
+           std::ranges::all_of(deployments_, [this](const auto* each) { return fits(*each); }) &&
+           std::ranges::all_of(applications_, [this](const auto* each) { return fits(*each); });
   }
 
  private:
   bool take(const model::Document& document) {
     if (const auto* item = std::get_if<model::Item>(&document)) return take(*item);
+    if (const auto* space = std::get_if<model::Namespace>(&document)) {
+      return namespaces_.insert(space->name).second;
+    }
+    if (const auto* application = std::get_if<model::Application>(&document)) {
+      applications_.push_back(application);
+      return application_keys_.insert(model::key_of(*application)).second;
+    }
     const auto* deployment = std::get_if<model::Deployment>(&document);
     if (deployment == nullptr) return false;
     deployments_.push_back(deployment);
@@ -67,7 +73,8 @@ class QuickCheck {
     return !has_any_version(state_.durable(), item.id) && items_.emplace(item.id, &item).second;
   }
 
-  const model::Item* find_item(const model::RunRequest& run) const {
+  // What refers to an item has its name, and its version or none.
+  const model::Item* find_item(const auto& run) const {
     const auto added = items_.find(run.item);
     const auto& known = state_.durable().items;
     const model::Item* item = nullptr;
@@ -94,10 +101,20 @@ class QuickCheck {
     });
   }
 
+  bool fits(const model::Application& application) const {
+    const model::Item* item = find_item(application);
+    return item != nullptr && model::why_no_application(*item).empty() &&
+           (namespaces_.contains(application.ns) ||
+            state_.find<model::Namespace>(application.ns) != nullptr);
+  }
+
   const State& state_;
   const std::vector<model::Document>& applied_;
   std::map<model::ItemId, const model::Item*> items_;  // that nobody knew
   std::vector<const model::Deployment*> deployments_;
+  std::vector<const model::Application*> applications_;
+  std::set<std::string> namespaces_;
+  std::set<model::ApplicationKey> application_keys_;
   std::set<std::string> names_;
   std::set<RequestKey> asked_;
 };

@@ -94,6 +94,13 @@ void put_document(Context& context, const model::Document& document) {
   if (const auto* deployment = std::get_if<model::Deployment>(&document)) {
     return put_deployment(context, *deployment);
   }
+  if (const auto* space = std::get_if<model::Namespace>(&document)) {
+    return context.state.put(*space);
+  }
+  if (const auto* application = std::get_if<model::Application>(&document)) {
+    context.sessions.application_changed(model::key_of(*application));
+    return context.state.put(*application);
+  }
   context.launcher.plan_anew();
   if (const auto* config = std::get_if<model::NodeConfig>(&document)) {
     context.state.put(*config);
@@ -219,7 +226,66 @@ Result<void> delete_cached(Context& context, const std::string& name) {
   return {};
 }
 
+Result<void> delete_application(Context& context, const std::string& name) {
+  const auto& kind = model::DocumentTraits<model::Application>::kKind;
+  const auto key = model::read_key<model::ApplicationKey>(model::id_meant_by(kind, name));
+  if (!key || context.state.find<model::Application>(*key) == nullptr) {
+    return not_found(fmt::format("no application {}; they are named namespace/name", name));
+  }
+  context.sessions.application_changed(*key);
+  context.state.erase<model::Application>(*key);
+  return {};
+}
+
+std::vector<model::ApplicationKey> applications_in(const Durable& durable,
+                                                   const std::string& space) {
+  std::vector<model::ApplicationKey> found;
+  auto it = durable.applications.lower_bound({space, ""});
+  for (; it != durable.applications.end() && it->first.ns == space; ++it) {
+    found.push_back(it->first);
+  }
+  return found;
+}
+
+// The first few, for people.
+std::string list_text(const std::vector<model::ApplicationKey>& keys) {
+  constexpr std::size_t kShownMax = 5;
+  std::vector<std::string> names;
+  for (std::size_t i = 0; i < std::min(keys.size(), kShownMax); ++i) {
+    names.push_back(model::to_string(keys[i]));
+  }
+  if (keys.size() > kShownMax) names.push_back(fmt::format("{} more", keys.size() - kShownMax));
+  return fmt::format("{}", fmt::join(names, ", "));
+}
+
+Result<void> delete_namespace(Context& context, const DeleteCall& call) {
+  if (context.state.find<model::Namespace>(call.name) == nullptr) {
+    return not_found("no namespace " + call.name);
+  }
+  if (call.name == model::Namespace::kDefault) {
+    return Error{Code::Conflict, "the default namespace is always there; delete what is in it"};
+  }
+  const auto applications = applications_in(context.state.durable(), call.name);
+  if (!applications.empty() && call.cascade == Cascade::No) {
+    return Error{Code::Conflict, fmt::format("namespace {} has applications ({}): delete them "
+                                             "first, or all at once with --cascade",
+                                             call.name, list_text(applications))};
+  }
+  for (const auto& key : applications) {
+    context.sessions.application_changed(key);
+    context.state.erase<model::Application>(key);
+  }
+  context.state.erase<model::Namespace>(call.name);
+  return {};
+}
+
 Result<void> delete_document(Context& context, const DeleteCall& call) {
+  if (call.cascade == Cascade::Yes && call.kind != "Namespace") {
+    return invalid_input(
+        fmt::format("cascade is for a Namespace; nothing is in a document of kind {}", call.kind));
+  }
+  if (call.kind == "Namespace") return delete_namespace(context, call);
+  if (call.kind == "Application") return delete_application(context, call.name);
   if (call.kind == "Item") return delete_item(context, call.name);
   const Durable& durable = context.state.durable();
   if (call.kind == "Deployment") {
@@ -249,8 +315,13 @@ Result<void> delete_document(Context& context, const DeleteCall& call) {
   }
   if (call.kind == "Instance") return delete_cached(context, call.name);
   return invalid_input(call.kind +
-                       " cannot be deleted; Item, Deployment, NodeConfig, EnvOverride, Subject and "
-                       "Instance can");
+                       " cannot be deleted; Item, Deployment, NodeConfig, EnvOverride, Subject, "
+                       "Namespace, Application and Instance can");
+}
+
+// Of what the document is about, the plan knows nothing, or knows it already.
+bool leaves_the_plan(const DeleteCall& call) {
+  return call.kind == "Deployment" || call.kind == "Namespace" || call.kind == "Application";
 }
 
 void accept(Context& context, CallId call) {
@@ -347,7 +418,7 @@ void record(Context& context, const ApplyCall& call) {
 void record(Context& context, const DeleteCall& call) {
   const auto deleted = delete_document(context, call);
   if (!deleted) return Calls::refuse(context, call.call, deleted.error());
-  if (call.kind != "Deployment") context.launcher.plan_anew();
+  if (!leaves_the_plan(call)) context.launcher.plan_anew();
   accept(context, call.call);
 }
 
@@ -421,5 +492,19 @@ void record(Context& context, const ForgetNodeCall& call) {
 void record(Context& context, const Subscribed& event) { context.calls.record(event); }
 
 void record(Context& context, const Unsubscribed& event) { context.calls.record(event); }
+
+void record(Context& context, const OpenSessionCall& call) {
+  context.sessions.record(context, call);
+}
+
+void record(Context& context, const CloseSessionCall& call) {
+  context.sessions.record(context, call);
+}
+
+void record(Context& context, const SessionCallerGone& event) {
+  context.sessions.record(context, event);
+}
+
+void record(Context& context, const WritesDurable& event) { context.sessions.record(event); }
 
 }  // namespace berth::control

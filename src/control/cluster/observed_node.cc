@@ -22,7 +22,7 @@ bool is_untold(const ObservedNode& node, const model::RuntimeId& runtime) {
 
 model::Usage system_usage_of(const ObservedNode& node) {
   if (!node.usage) return {};
-  const model::Usage rest = *node.usage - node.instance_usage;
+  const model::Usage rest = *node.usage - node.instance_usage - node.pool_usage;
   return {std::max(rest.cpu, Dmips{}), std::max(rest.ram, Bytes{})};
 }
 

@@ -54,6 +54,7 @@ struct ObservedNode {
   model::NodeInfo info;
   std::optional<model::Usage> usage;
   model::Usage instance_usage;  // sum over `reported`
+  model::Usage pool_usage;      // of pool instances together
   model::NodeMeasurement measurement;
   IndexedMap<model::InstanceKey, model::ReportedStatus> reported;
 

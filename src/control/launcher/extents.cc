@@ -170,6 +170,15 @@ std::optional<placement::Holding> holding_of(const Context& context,
   return cluster.holding_for({.key = record.key, .item = item}, {*node, *runtime});
 }
 
+std::optional<placement::Holding> holding_of(const placement::Cluster& cluster,
+                                             const PoolMember& member) {
+  const auto node = cluster.find(member.place->node);
+  const auto runtime = node ? cluster.find_runtime(*node, member.place->runtime) : std::nullopt;
+  if (!runtime) return std::nullopt;
+  return cluster.holding_for({.key = member.key, .item = member.edition.item.get()},
+                             {*node, *runtime});
+}
+
 std::vector<placement::Holding> held_by_lower(const Context& context,
                                               const placement::Cluster& cluster, std::size_t node,
                                               std::int64_t priority) {
@@ -185,6 +194,9 @@ std::vector<placement::Holding> held_by_lower(const Context& context,
     if (auto holding = holding_of(context, cluster, record)) {
       holdings.push_back(*std::move(holding));
     }
+  }
+  for (const PoolMember* member : context.sessions.pools().lower_on(id, priority)) {
+    if (auto holding = holding_of(cluster, *member)) holdings.push_back(*std::move(holding));
   }
   return holdings;
 }

@@ -14,6 +14,7 @@
 namespace berth::control {
 
 struct Context;
+struct PoolMember;
 
 // How many instances a request has asked for, and asks for now. All else of it is the same.
 struct Extent {
@@ -74,5 +75,9 @@ std::optional<placement::Holding> holding_of(const Context& context,
 std::vector<placement::Holding> held_by_lower(const Context& context,
                                               const placement::Cluster& cluster, std::size_t node,
                                               std::int64_t priority);
+
+// What a pool instance holds of its node; nullopt: that is not there any more.
+std::optional<placement::Holding> holding_of(const placement::Cluster& cluster,
+                                             const PoolMember& member);
 
 }  // namespace berth::control

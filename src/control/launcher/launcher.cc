@@ -176,6 +176,23 @@ bool Launcher::could_be_let_go(Context& context,
   return !standing_->let_go(holdings, lower_on(context));
 }
 
+void Launcher::add_pools(Context& context, std::vector<placement::Ask>& asks) {
+  if (!context.sessions.pools().has_asks()) return;
+  std::vector<placement::Ask> pools = context.sessions.pools().take_asks();
+  asks.insert(asks.end(), pools.begin(), pools.end());
+  std::ranges::sort(asks, placement::scheduled_before);
+}
+
+void Launcher::pool_instance_gone(Context& context, const PoolMember& member) {
+  if (!standing_) return;
+  const placement::Cluster& cluster = standing_->cluster();
+  const auto holding = holding_of(cluster, member);
+  const bool concerns_others = !holding || standing_->let_go({*holding}, lower_on(context));
+  if (!concerns_others) return;
+  must_plan_ = true;
+  standing_.reset();
+}
+
 // Whether that was all there was to do, but for what a later step goes on with.
 bool Launcher::go_on(Context& context) {
   if (!standing_) return false;
@@ -185,6 +202,7 @@ bool Launcher::go_on(Context& context) {
   if (!additions_.add(context, extents_)) return false;
   auto asks = additions_.take(context, waits_its_turn ? 0 : context.config.placed_at_once);
   may_go_on_ = false;
+  if (asks) add_pools(context, *asks);
   auto decisions = asks ? standing_->add(*std::move(asks)) : std::nullopt;
   if (!decisions) return false;
   const Recorded recorded = record_decisions(context, *decisions, *unasked, changes_);
@@ -289,7 +307,8 @@ void Launcher::decide(Context& context) {
   if (!context.reachability.settled()) return;
   const bool helps_somebody = follow_usage(context);
   const bool goes_on = !additions_.empty();
-  if (!must_plan_ && !helps_somebody && !(goes_on && may_go_on_)) return;
+  const bool pools_ask = context.sessions.pools().has_asks();
+  if (!must_plan_ && !helps_somebody && !pools_ask && !(goes_on && may_go_on_)) return;
   if (!goes_on) changes_ = {};
   if (helps_somebody || plans_everything() || !go_on(context)) {
     plan_all(context);

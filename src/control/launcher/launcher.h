@@ -14,6 +14,7 @@
 namespace berth::control {
 
 struct Context;
+struct PoolMember;
 
 // The room of what runs where: it plans, and turns the plan into records. The last plan stands, and
 // goes on with more or less that is asked for, until something else of what it was made of changes;
@@ -35,6 +36,9 @@ class Launcher {
   void plan_everything();
   // Whether it will, as far as is known by now.
   bool plans_everything() const { return all_changed_ || looks_at_all_; }
+
+  // Its room is free for others.
+  void pool_instance_gone(Context& context, const PoolMember& member);
 
   std::uint64_t cluster_changes() const { return cluster_changes_; }
   // By its agent: it is looked at by each plan. Whether that is news.
@@ -62,6 +66,7 @@ class Launcher {
   bool follow_usage_of(Context& context, const model::NodeId& id);
   placement::LowerOn lower_on(const Context& context) const;
   bool go_on(Context& context);
+  static void add_pools(Context& context, std::vector<placement::Ask>& asks);
   bool could_be_let_go(Context& context, const std::vector<model::InstanceRecord>& unasked);
   void plan_all(Context& context);
   void rebalance(Context& context);

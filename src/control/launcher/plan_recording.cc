@@ -58,9 +58,15 @@ class Recording {
   }
 
   void take_decisions() {
-    for (const Placement& placement : plan_.placements) place(placement);
+    for (const Placement& placement : plan_.placements) {
+      model::is_pool_instance(placement.key) ? place_in_pool(placement) : place(placement);
+    }
     for (const Refusal& refusal : plan_.refused) {
-      if (!is_told(refusal.key)) refuse(refusal);
+      if (model::is_pool_instance(refusal.key)) {
+        context_.sessions.pools().refused(context_, refusal);
+      } else if (!is_told(refusal.key)) {
+        refuse(refusal);
+      }
     }
   }
 
@@ -96,6 +102,12 @@ class Recording {
   const Recorded& recorded() const { return recorded_; }
 
  private:
+  // What leaves its place is replaced by another: the plan is not carried out as it is.
+  void place_in_pool(const Placement& placement) {
+    if (placement.from) recorded_.as_is = false;
+    context_.sessions.pools().placed(context_, placement);
+  }
+
   // The commands of this step are the first that can be about it.
   model::InstanceRecord new_record(const model::InstanceKey& key) const {
     const model::CounterRecord& counters = context_.state.durable().counters;

@@ -156,6 +156,7 @@ placement::Snapshot snapshot_of(const Context& context) {
       snapshot.present.emplace_hint(snapshot.present.end(), key, *present);
     }
   }
+  context.sessions.pools().add_to(snapshot);
   add_avoided(context, snapshot);
   return snapshot;
 }

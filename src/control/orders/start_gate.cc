@@ -39,10 +39,15 @@ class Gate {
       const bool counted = node.orders->run.contains(key) || node.reported.contains(key);
       if (!counted) occupy(key, what.version, what.runtime);
     }
+    for (const model::InstanceKey& key : context.sessions.pools().on(id)) occupy_by_pool(key);
   }
 
   bool admit(const model::InstanceKey& key, const Order& wanted) {
     return door_.admit(key, find_item(context_, key, wanted.version), wanted.runtime);
+  }
+  bool admit(const model::InstanceKey& key, const model::Item& item,
+             const model::RuntimeId& runtime) {
+    return door_.admit(key, &item, runtime);
   }
 
  private:
@@ -54,6 +59,15 @@ class Gate {
     const bool stays = record != nullptr && record->place && record->place->node == id_;
     door_.occupy(key, find_item(context_, key, version), runtime,
                  stays ? Stay::Stays : Stay::Leaves);
+  }
+
+  // One that its agent was not told of holds nothing there yet.
+  void occupy_by_pool(const model::InstanceKey& key) {
+    const PoolMember& member = *context_.sessions.pools().find_member(key);
+    if (member.stage == PoolMember::Stage::Placed) return;
+    const bool leaves = member.stage == PoolMember::Stage::Terminating;
+    door_.occupy(key, member.edition.item.get(), member.place->runtime,
+                 leaves ? Stay::Leaves : Stay::Stays);
   }
 
   const Context& context_;
@@ -93,6 +107,11 @@ bool leaves_later_than(const Context& context, const model::InstanceRecord& cand
          !is_being_prepared(context, candidate);
 }
 
+bool is_anybody_leaving(const Context& context, const model::NodeId& id) {
+  return !context.nodes.at(id).orders->leaving.empty() ||
+         context.sessions.pools().is_anybody_leaving(id);
+}
+
 // Nobody leaves who could make room: nobody waits for that.
 GateAnswer all_admitted(const std::map<model::InstanceKey, Order>& newcomers) {
   GateAnswer answer;
@@ -108,7 +127,7 @@ GateAnswer ask_gate(const Context& context, const model::NodeId& id,
                     const std::map<model::InstanceKey, Order>& newcomers) {
   GateAnswer answer;
   if (newcomers.empty()) return answer;
-  if (context.nodes.at(id).orders->leaving.empty()) return all_admitted(newcomers);
+  if (!is_anybody_leaving(context, id)) return all_admitted(newcomers);
   Gate gate(context, id);
   for (const model::InstanceRecord* newcomer : in_scheduling_order(context, newcomers)) {
     if (gate.admit(newcomer->key, newcomers.at(newcomer->key))) {
@@ -122,6 +141,12 @@ GateAnswer ask_gate(const Context& context, const model::NodeId& id,
     }
   }
   return answer;
+}
+
+bool has_room_now(const Context& context, const model::NodeId& id, const model::InstanceKey& key,
+                  const model::Item& item, const model::RuntimeId& runtime) {
+  if (!is_anybody_leaving(context, id)) return true;
+  return Gate(context, id).admit(key, item, runtime);
 }
 
 }  // namespace berth::control

@@ -23,4 +23,8 @@ struct GateAnswer {
 GateAnswer ask_gate(const Context& context, const model::NodeId& id,
                     const std::map<model::InstanceKey, Order>& newcomers);
 
+// Whether a pool instance that is placed there can be started, beside all that leaves the node.
+bool has_room_now(const Context& context, const model::NodeId& id, const model::InstanceKey& key,
+                  const model::Item& item, const model::RuntimeId& runtime);
+
 }  // namespace berth::control

@@ -352,6 +352,19 @@ void lose_touch(Context& context, ObservedNode& node) {
 
 }  // namespace
 
+namespace {
+
+// What pools use is used by us.
+void take_pool(Context& context, const model::NodeId& id, ObservedNode& node,
+               const model::Report& report) {
+  if (!report.pool) return;
+  const model::Usage usage = report.pool->usage.value_or(model::Usage{});
+  if (std::exchange(node.pool_usage, usage) != usage) context.launcher.is_used_otherwise(id);
+  context.sessions.report(context, id, node, report);
+}
+
+}  // namespace
+
 void record(Context& context, const NodeReported& event) {
   ObservedNode* node = context.find_node(event.node);
   if (node == nullptr || node->connection != event.connection) return;
@@ -364,6 +377,7 @@ void record(Context& context, const NodeReported& event) {
   if (verdict == Verdict::Gap) return ask_for_full(context, event.node, *node);
   if (verdict == Verdict::Stale) return;
   take(context, event.node, *node, event.report, verdict);
+  take_pool(context, event.node, *node, event.report);
   context.statuses.vouch(context, event.node);
 }
 
@@ -377,6 +391,7 @@ void record(Context& context, const NodeConnected& event) {
   if (is_new || node.has_spoken) node.last_heard = context.now;
   node.has_spoken = false;
   node.connection = event.connection;
+  context.sessions.disconnected(event.node);  // from the last one
   node.newest_connection = event.connection;
   node.asked_for_full.reset();
   node.receipt.reset();
@@ -389,6 +404,7 @@ void record(Context& context, const NodeDisconnected& event) {
   ObservedNode* node = context.find_node(event.node);
   if (node == nullptr || node->connection != event.connection) return;
   node->connection.reset();
+  context.sessions.disconnected(event.node);
   if (node->reported_fully) lose_touch(context, *node);
   context.reachability.look_at(event.node);
 }

@@ -33,27 +33,30 @@ const google::protobuf::MethodDescriptor* descriptor_of(const std::string& name)
   return file->FindServiceByName("Berth")->FindMethodByName(name);
 }
 
-template <class Add>
-void for_each_route(Add add) {
-  for (const model::DocumentKind& kind : model::document_kinds()) {
-    if (kind.is_kept) add("/v1/" + std::string(kind.plural), kind.name);
-  }
+std::string path_to_all(const model::DocumentKind& kind) {
+  return "/v1/" + std::string(kind.plural);
+}
+
+// One in a namespace is named by both.
+std::string path_to_one(const model::DocumentKind& kind) {
+  return path_to_all(kind) + (kind.has_namespace ? "/{name...}" : "/{name}");
 }
 
 std::vector<Route> routes_to_list() {
   std::vector<Route> routes;
-  for_each_route([&](const std::string& path, std::string_view kind) {
-    routes.push_back({"GET", path, {"kind", kind}});
-    routes.push_back({"GET", path + "/{name}", {"kind", kind}});
-  });
+  for (const model::DocumentKind& kind : model::document_kinds()) {
+    if (!kind.is_kept) continue;
+    routes.push_back({"GET", path_to_all(kind), {"kind", kind.name}});
+    routes.push_back({"GET", path_to_one(kind), {"kind", kind.name}});
+  }
   return routes;
 }
 
 std::vector<Route> routes_to_delete() {
   std::vector<Route> routes;
-  for_each_route([&](const std::string& path, std::string_view kind) {
-    routes.push_back({"DELETE", path + "/{name}", {"kind", kind}});
-  });
+  for (const model::DocumentKind& kind : model::document_kinds()) {
+    if (kind.is_kept) routes.push_back({"DELETE", path_to_one(kind), {"kind", kind.name}});
+  }
   routes.push_back({"DELETE", "/v1/instances/{name...}", {"kind", "Instance"}});
   return routes;
 }

@@ -83,6 +83,14 @@ TEST(Routes, InstancesMayHaveSlashes) {
   EXPECT_EQ(routed("GET", "/v1/why/web"), (Routing{"Why", {{"instance", "web"}}}));
 }
 
+TEST(Routes, WhatIsInANamespaceIsNamedByBoth) {
+  const Routing listed{"ListDocuments", {{"name", "games/echo"}}};
+  EXPECT_EQ(routed("GET", "/v1/applications/games/echo"), listed);
+  EXPECT_EQ(routed("GET", "/v1/applications/games%2Fecho"), listed);
+  EXPECT_EQ(routed("DELETE", "/v1/applications/games/echo"),
+            (Routing{"Delete", {{"name", "games/echo"}}}));
+}
+
 TEST(Routes, WhatLeadsNowhere) {
   EXPECT_EQ(routed("GET", "/v1/nothing").name, "nothing");
   EXPECT_EQ(routed("GET", "/v1/items/").name, "nothing");

@@ -184,6 +184,9 @@ void Loop::step() {
     stats_.step_seconds.add(seconds_since(started));
   }
   wake_at_ = effects.wake_at;
+  for (const control::PoolOutgoing& outgoing : std::exchange(effects.pool_commands, {})) {
+    ports_.send_pool(outgoing);
+  }
   look_for_callers(effects);
   Publishing publish = ports_.stepped(controller_, effects);
   std::vector<store::Change> changes = to_changes(std::exchange(effects.writes, {}));

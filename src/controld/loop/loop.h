@@ -50,7 +50,8 @@ struct LoopLimits {
 // drains the box into one batch and steps; a writer makes the changes durable meanwhile, those of
 // several steps as one transaction while it is busy. What a step does leaves when its changes and
 // those of all steps before it are durable, in the order of the steps: nothing is acknowledged
-// before, and nobody is shown a decision that could still be lost.
+// before, and nobody is shown a decision that could still be lost. Commands about pools are not
+// durable anywhere, and leave at once.
 //
 // A commit that fails (a full disk) is tried again until it works or the loop is stopped. Until
 // then nothing is performed. Who called for what cannot be made durable is told so and not kept
@@ -73,6 +74,8 @@ class Loop {
   // What is performed, always from the thread of the loop; must return quickly.
   struct Ports {
     std::function<void(const control::Outgoing&)> send;
+    // Right after the step, whatever is durable.
+    std::function<void(const control::PoolOutgoing&)> send_pool = [](const auto&) {};
     // After each step: looks at what is to be told of it.
     std::function<Publishing(const control::Controller&, const control::Effects&)> stepped;
   };

@@ -81,6 +81,15 @@ Durable a_state() {
                    .index = {},
                    .variables = {{.name = "LEVEL", .value = "debug", .expires = 90min}}}}};
   state.subjects[subject] = {.id = subject, .present = false};
+  state.namespaces["games"] = {"games"};
+  model::Application echo;
+  echo.name = "echo";
+  echo.ns = "games";
+  echo.item = item.id;
+  const model::ApplicationKey echo_key = model::key_of(echo);
+  state.applications[echo_key] = echo;
+  state.number_blocks[echo_key] = {.application = echo_key, .reserved_to = 1000};
+  state.port_blocks["10.0.0.1"] = {.address = "10.0.0.1", .first = 20'000, .held = "0fff"};
   return state;
 }
 
@@ -130,13 +139,27 @@ TEST(ControllerPersistence, AnEmptyStoreIsAnEmptyState) {
 TEST(ControllerPersistence, AKeyIsItsTableAndItsName) {
   std::vector<std::string> keys;
   for (const store::Change& change : to_changes(all_of(a_state()))) keys.push_back(change.key);
-  EXPECT_EQ(keys, (std::vector<std::string>{
-                      "items/telemetry@1.2.0", "deployments/base", "node_configs/edge", "nodes/n1",
-                      "instances/telemetry/vehicle/3", "states/telemetry/vehicle/3",
-                      "groups/telemetry", "freed_uids/00000000000000000007", "networks/acme",
-                      "node_addresses/acme/n1", "freed_addresses/acme/00000000000000000009",
-                      "counters/counters", "rollouts/telemetry/vehicle", "env_overrides/debug",
-                      "subjects/vehicle", "decisions/telemetry/vehicle/3"}));
+  EXPECT_EQ(keys, (std::vector<std::string>{"items/telemetry@1.2.0",
+                                            "deployments/base",
+                                            "node_configs/edge",
+                                            "nodes/n1",
+                                            "instances/telemetry/vehicle/3",
+                                            "states/telemetry/vehicle/3",
+                                            "groups/telemetry",
+                                            "freed_uids/00000000000000000007",
+                                            "networks/acme",
+                                            "node_addresses/acme/n1",
+                                            "freed_addresses/acme/00000000000000000009",
+                                            "counters/counters",
+                                            "rollouts/telemetry/vehicle",
+                                            "env_overrides/debug",
+                                            "subjects/vehicle",
+                                            "decisions/telemetry/vehicle/3",
+                                            "namespaces/default",
+                                            "namespaces/games",
+                                            "applications/games/echo",
+                                            "number_blocks/games/echo",
+                                            "port_blocks/10.0.0.1"}));
 }
 
 TEST(ControllerPersistence, WhatIsErasedHasTheKeyOfWhatWasPut) {

@@ -94,6 +94,7 @@ model::Item without_texts(const model::Item& item) {
   named.id = item.id;
   named.version = item.version;
   named.type = item.type;
+  named.quotas = item.quotas;
   return named;
 }
 template <model::DocumentValue D>

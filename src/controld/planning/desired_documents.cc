@@ -5,11 +5,12 @@ namespace berth::controld {
 model::Manifest documents_of(const control::Durable& durable, const model::DocumentKind& kind,
                              std::string_view name) {
   model::Manifest selected;
+  const std::string meant = model::id_meant_by(kind, name);
   model::for_each_kept_kind([&]<class D>(std::type_identity<D>) {
     if (model::DocumentTraits<D>::kKind.name != kind.name) return;
     for (const auto& [key, document] : durable.*model::kTableOf<D>.records) {
-      const bool is_meant =
-          name.empty() || model::name_of(document) == name || model::id_of(document) == name;
+      const bool is_any_version = kind.has_versions && model::name_of(document) == name;
+      const bool is_meant = name.empty() || is_any_version || model::id_of(document) == meant;
       if (is_meant) selected.emplace_back(document);
     }
   });

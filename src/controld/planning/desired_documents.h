@@ -20,7 +20,7 @@ void for_each_document(const control::Durable& durable, Visit visit) {
 }
 
 // Those of a kind: all, or what a name means, which of one that has versions is all of them, or one
-// as "name@version".
+// as "name@version"; of one in namespaces "namespace/name".
 model::Manifest documents_of(const control::Durable& durable, const model::DocumentKind& kind,
                              std::string_view name = "");
 

@@ -46,6 +46,19 @@ TEST_F(DesiredDocuments, ANameMeansAllVersionsOrOne) {
   EXPECT_TRUE(of("Item", "webs").empty());
 }
 
+TEST_F(DesiredDocuments, ANameWithoutANamespaceIsInTheDefaultOne) {
+  for (const std::string space : {"default", "games"}) {
+    model::Application echo;
+    echo.name = "echo";
+    echo.ns = space;
+    durable_.applications.emplace(model::key_of(echo), echo);
+  }
+  EXPECT_EQ(ids_of(of("Application")), (std::vector<std::string>{"default/echo", "games/echo"}));
+  EXPECT_EQ(ids_of(of("Application", "games/echo")), std::vector<std::string>{"games/echo"});
+  EXPECT_EQ(ids_of(of("Application", "echo")), std::vector<std::string>{"default/echo"});
+  EXPECT_EQ(ids_of(of("Namespace")), std::vector<std::string>{"default"});
+}
+
 TEST_F(DesiredDocuments, AWriteTellsWhatItDoesToADocument) {
   const auto put = document_change(control::put_write(item("db", "1")));
   ASSERT_TRUE(put && put->document);

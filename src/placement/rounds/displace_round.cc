@@ -26,6 +26,7 @@ class Displacement {
 
   // Nobody makes room if that would not help.
   void carry_out() {
+    if (!newcomer().displaces) return;
     const RequestList displaceable = find_displaceable();
     if (displaceable.empty()) return;
     Ledger room = room_for_the_newcomer();
@@ -40,8 +41,7 @@ class Displacement {
   std::int64_t priority(std::size_t position) const { return board_.requests()[position].priority; }
 
   bool is_displaceable(std::size_t position) const {
-    return board_.seat(position).choice.has_value() &&
-           !model::is_pinned(*board_.requests()[position].item);
+    return board_.seat(position).choice.has_value() && !is_pinned(board_.requests()[position]);
   }
 
   // In scheduling order, lower priorities come after all of the newcomer's own.

@@ -86,7 +86,7 @@ class Relieving {
     const Ask& asked = request(position);
     const auto& choice = board_.seat(position).choice;
     return choice && choice->slot.node == node_ && asked.present != nullptr &&
-           asked.present->place.node == view().id && !model::is_pinned(*asked.item);
+           asked.present->place.node == view().id && !is_pinned(asked);
   }
 
   bool helps(std::size_t position) const {

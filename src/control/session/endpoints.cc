@@ -1,0 +1,84 @@
+#include "control/session/endpoints.h"
+
+#include <utility>
+
+#include "base/check.h"
+
+namespace berth::control {
+namespace {
+
+PortRange range_of(const Config& config) {
+  return {static_cast<std::uint16_t>(config.session_ports.first),
+          static_cast<std::uint16_t>(config.session_ports.last)};
+}
+
+}  // namespace
+
+void Endpoints::restore(const Step& step) {
+  for (const auto& [address, record] : step.state.durable().port_blocks) {
+    const auto bits = PortBits::parse(record.held);
+    books_.emplace(address,
+                   Book{PortBook(range_of(step.config), bits ? *bits : PortBits()), {}, {}});
+  }
+}
+
+void Endpoints::know(const Step& step, const std::string& address) {
+  if (books_.contains(address)) return;
+  Book& book = books_.emplace(address, Book{PortBook(range_of(step.config)), {}, {}}).first->second;
+  if (is_settled_) book.ports.settle({});
+}
+
+Endpoints::Given Endpoints::allocate(const std::string& address, std::size_t count) {
+  Book& book = books_.at(address);
+  if (count == 0) return {Outcome::Given, {}};
+  if (auto ports = book.ports.allocate(count)) return {Outcome::Given, *std::move(ports)};
+  const bool comes_later = !is_settled_ || book.ports.free_count() >= count;
+  return {comes_later ? Outcome::NotYet : Outcome::Exhausted, {}};
+}
+
+void Endpoints::release(const std::string& address, std::uint16_t port) {
+  const auto book = books_.find(address);
+  if (book != books_.end()) book->second.ports.release(port);
+}
+
+void Endpoints::set_aside(const std::string& address, std::uint16_t port) {
+  const auto book = books_.find(address);
+  if (book != books_.end()) book->second.ports.set_aside(port);
+}
+
+bool Endpoints::take(const std::string& address, std::uint16_t port) {
+  const auto book = books_.find(address);
+  CHECK(book != books_.end(), "the address of a node that has spoken");
+  if (!is_settled_) book->second.taken.insert(port);
+  return !book->second.ports.take(port);
+}
+
+void Endpoints::settle() {
+  if (std::exchange(is_settled_, true)) return;
+  for (auto& [address, book] : books_) {
+    const std::vector<std::uint16_t> held(book.taken.begin(), book.taken.end());
+    book.ports.settle(held);
+    book.taken.clear();
+  }
+}
+
+void Endpoints::write_down(Step& step) {
+  for (auto& [address, book] : books_) {
+    if (book.writing) continue;
+    const auto bits = book.ports.to_write();
+    if (!bits) continue;
+    step.state.put(model::PortBlockRecord{address, bits->text()});
+    book.writing = step.state.revision() + 1;
+    step.effects.tell_when_durable = true;
+  }
+}
+
+void Endpoints::became_durable(std::uint64_t revision) {
+  for (auto& [address, book] : books_) {
+    if (!book.writing || *book.writing > revision) continue;
+    book.writing.reset();
+    book.ports.became_durable();
+  }
+}
+
+}  // namespace berth::control

@@ -1,0 +1,653 @@
+#include "control/session/session_room.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "control/context.h"
+
+namespace berth::control {
+namespace {
+
+using model::SessionState;
+using Stage = PoolMember::Stage;
+
+constexpr Duration kLeastRetry = 100ms;
+constexpr Duration kLongestRetry = 30s;
+
+// A number of ports that are one from outside: the same for TCP and UDP.
+std::vector<std::uint16_t> exposed_numbers(const model::Item& item) {
+  std::set<std::uint16_t> numbers;
+  for (const model::Port& port : item.ports) numbers.insert(port.number);
+  return {numbers.begin(), numbers.end()};
+}
+
+Error already_exists(const model::SessionKey& key) {
+  return {Code::Conflict, fmt::format("a session {} is open already, by somebody else or of "
+                                      "another application; choose another name",
+                                      model::to_string(key))};
+}
+
+}  // namespace
+
+void SessionRoom::restore(const Step& step) {
+  pools_.restore(step);
+  endpoints_.restore(step);
+}
+
+std::string SessionRoom::address_of(const ObservedNode& node) {
+  return node.info.address ? model::to_string(*node.info.address) : "127.0.0.1";
+}
+
+// --- Opening -----------------------------------------------------------------------------------
+
+std::optional<Error> SessionRoom::objection(const Context& context,
+                                            const OpenSessionCall& call) const {
+  const model::ApplicationKey& key = call.application;
+  if (context.state.find<model::Namespace>(key.ns) == nullptr) {
+    return Error{Code::NotFound, "no namespace " + key.ns};
+  }
+  const auto* application = context.state.find<model::Application>(key);
+  if (application == nullptr) {
+    return Error{Code::NotFound, "no application " + model::to_string(key)};
+  }
+  if (call.data.size() > model::SessionSpec::kDataMax) {
+    return Error{Code::InvalidInput,
+                 fmt::format("the data are {} bytes; at most {} can be handed to a session",
+                             call.data.size(), model::SessionSpec::kDataMax)};
+  }
+  const auto is_not_positive = [](const std::optional<Duration>& time) {
+    return time && *time <= Duration{};
+  };
+  if (is_not_positive(call.timeout)) return Error{Code::InvalidInput, "a timeout must be positive"};
+  if (is_not_positive(call.ttl))
+    return Error{Code::InvalidInput, "a time to live must be positive"};
+  return std::nullopt;
+}
+
+Session* SessionRoom::find_same(const OpenSessionCall& call) {
+  if (!call.request_id.empty()) {
+    Session* same = sessions_.find({call.application, call.caller, call.request_id});
+    if (same != nullptr && !same->is_over()) return same;
+  }
+  if (call.name.empty()) return nullptr;
+  Session* named = sessions_.find(model::SessionKey{call.application.ns, call.name});
+  return named != nullptr && !named->is_over() ? named : nullptr;
+}
+
+void SessionRoom::attach(Context& context, Session& session, CallId call) {
+  session.opening.push_back(call);
+  if (!session.is_opening()) return answer(context, session);
+  callers_.emplace(call, session.spec.ref.key);
+}
+
+// Whether as many wait as may be served by those who come.
+std::optional<SessionBusy> SessionRoom::busy(const ApplicationPool& pool) const {
+  using Group = Pool::Group;
+  const Pool& members = pool.pool;
+  const std::uint32_t coming = members.count(Group::Unplaced) + members.count(Group::Pending) +
+                               members.count(Group::MakingStandby) + members.count(Group::Standby);
+  const std::uint32_t there = coming + members.count(Group::Ready) + members.count(Group::Active);
+  const std::uint32_t maximum = pool.application->scaling.maximum;
+  const std::uint32_t allowed = maximum > there ? maximum - there : 0;
+  const auto queue = waiting_.find(pool.key);
+  const std::size_t before = queue == waiting_.end() ? 0 : queue->second.size();
+  const std::size_t slots = members.slots();
+  if (before < (std::size_t{coming} + allowed) * slots) return std::nullopt;
+  const Duration wait = pool.usual_start * static_cast<std::int64_t>(before / slots + 1);
+  return SessionBusy{std::clamp(wait, kLeastRetry, kLongestRetry),
+                     fmt::format("all instances of {} are in use, and {} sessions wait",
+                                 model::to_string(pool.key), before)};
+}
+
+Session SessionRoom::make(const Context& context, const OpenSessionCall& call,
+                          const model::Application& application) {
+  const model::SessionOptions& options = application.sessions;
+  Session session;
+  session.spec.ref.key = call.name.empty() ? sessions_.unused_name(call.application.ns)
+                                           : model::SessionKey{call.application.ns, call.name};
+  session.is_named = !call.name.empty();
+  session.spec.request_id = call.request_id;
+  session.spec.caller = call.caller;
+  session.spec.data = call.data;
+  session.spec.close_grace = options.close_grace;
+  session.spec.claim = options.claim;
+  session.spec.ttl = call.ttl ? call.ttl : options.ttl;
+  session.spec.idle_timeout = options.idle_timeout;
+  session.spec.reopen = call.reopen.value_or(options.reopen);
+  session.application = call.application;
+  session.created = context.now;
+  session.deadline = context.now + bounded(call.timeout.value_or(options.open_timeout));
+  session.keep_finished = options.keep_finished;
+  return session;
+}
+
+void SessionRoom::record(Context& context, const OpenSessionCall& call) {
+  const auto refuse = [&](auto answer) {
+    context.effects.session_replies.push_back({call.call, std::move(answer)});
+  };
+  if (auto why = objection(context, call)) return refuse(*std::move(why));
+  pools_.follow_documents(context);
+  if (Session* same = find_same(call)) {
+    const bool is_same = same->spec.caller == call.caller && same->application == call.application;
+    if (!is_same) return refuse(already_exists(same->spec.ref.key));
+    return attach(context, *same, call.call);
+  }
+  const ApplicationPool& pool = *pools_.find(call.application);
+  const bool has_slot = pools_.free_slot(context, call.application).has_value();
+  const bool others_wait = waiting_.contains(call.application);
+  if (!has_slot || others_wait) {
+    if (auto too_many = busy(pool)) return refuse(*std::move(too_many));
+  }
+  Session& session = sessions_.add(make(context, call, *pool.application));
+  waiting_[call.application].push_back(session.spec.ref.key);
+  to_serve_.insert(call.application);
+  attach(context, session, call.call);
+}
+
+// First come, first served.
+void SessionRoom::serve_waiting(Context& context, const model::ApplicationKey& key) {
+  const auto found = waiting_.find(key);
+  if (found == waiting_.end()) return pools_.set_waiting(key, 0);
+  Queue& queue = found->second;
+  while (!queue.empty()) {
+    const Session* session = sessions_.find(queue.front());
+    const bool still_waits = session != nullptr && session->state == SessionState::Pending;
+    if (still_waits && serve(context, queue.front()) != Served::Yes) break;
+    queue.pop_front();
+  }
+  pools_.set_waiting(key, static_cast<std::uint32_t>(queue.size()));
+  if (queue.empty()) waiting_.erase(found);
+}
+
+SessionRoom::Served SessionRoom::serve(Context& context, const model::SessionKey& waiting) {
+  Session* session = sessions_.find(waiting);
+  const model::ApplicationKey& key = session->application;
+  const auto instance = pools_.free_slot(context, key);
+  const auto chosen = instance ? instance : pools_.wake(key);
+  if (!chosen) return Served::NoInstance;
+  const PoolMember& member = *pools_.find_member(*chosen);
+  if (!give_ports(context, *session, member)) return Served::NotYet;
+  if (session->is_over()) return Served::Yes;  // there are none: it was told so
+  session = &give_name(*session, *chosen);
+  session->spec.instance = *chosen;
+  session->state = SessionState::Starting;
+  pools_.bind(*chosen, session->spec.ref);
+  send_open(*session, member.place->node);
+  shown(context, *session);
+  return Served::Yes;
+}
+
+// All or none.
+bool SessionRoom::give_ports(Context& context, Session& session, const PoolMember& member) {
+  const std::string address = address_of(context.nodes.at(member.place->node));
+  const std::vector<std::uint16_t> numbers = exposed_numbers(*member.edition.item);
+  const auto given = endpoints_.allocate(address, numbers.size());
+  if (given.outcome == Endpoints::Outcome::NotYet) return false;
+  if (given.outcome == Endpoints::Outcome::Exhausted) {
+    end(context, session, SessionState::Failed,
+        {"EndpointsExhausted", "all ports of " + address + " are in use"});
+    return true;
+  }
+  session.spec.ports.clear();
+  for (const model::Port& port : member.edition.item->ports) {
+    const auto at = std::ranges::find(numbers, port.number) - numbers.begin();
+    session.spec.ports.push_back({port, address, given.ports[static_cast<std::size_t>(at)], ""});
+  }
+  return true;
+}
+
+// One that has no name of its own is called like its instance, with a number if that has several.
+Session& SessionRoom::give_name(Session& session, const model::InstanceKey& instance) {
+  if (session.is_named) return session;
+  const model::SessionKey former = session.spec.ref.key;
+  std::string name = fmt::format("{}-{}", instance.subject.value(), instance.index);
+  const auto is_taken = [&](const std::string& candidate) {
+    const Session* known = sessions_.find(model::SessionKey{former.ns, candidate});
+    return known != nullptr && !known->is_over();
+  };
+  for (std::uint32_t n = 2; is_taken(name); ++n) {
+    name = fmt::format("{}-{}-{}", instance.subject.value(), instance.index, n);
+  }
+  const model::SessionKey key{former.ns, name};
+  for (const CallId call : session.opening) callers_.insert_or_assign(call, key);
+  return sessions_.rename(former, key);
+}
+
+void SessionRoom::send_open(const Session& session, const model::NodeId& node) {
+  if (pools_.can_be_told(node)) pools_.tell(node, model::OpenSession{session.spec});
+}
+
+void SessionRoom::stop_waiting(const Session& session) {
+  const auto found = waiting_.find(session.application);
+  if (found == waiting_.end()) return;
+  std::erase(found->second, session.spec.ref.key);
+  to_serve_.insert(session.application);
+}
+
+// --- Closing -----------------------------------------------------------------------------------
+
+void SessionRoom::record(Context& context, const CloseSessionCall& call) {
+  Session* session = sessions_.find(call.session);
+  if (session == nullptr) {
+    context.effects.session_replies.push_back(
+        {call.call, Error{Code::NotFound, "no session " + model::to_string(call.session)}});
+    return;
+  }
+  session->closing.push_back(call.call);
+  if (session->is_over()) return answer(context, *session);
+  close(context, *session, call.grace.value_or(session->spec.close_grace),
+        {"ClosedByCaller", "somebody has closed it"});
+}
+
+void SessionRoom::record(Context& context, const SessionCallerGone& gone) {
+  const auto caller = callers_.find(gone.call);
+  if (caller == callers_.end()) return;
+  const model::SessionKey key = caller->second;
+  callers_.erase(caller);
+  Session* session = sessions_.find(key);
+  if (session == nullptr) return;
+  std::erase(session->opening, gone.call);
+  if (!session->is_opening() || !session->opening.empty()) return;
+  close(context, *session, session->spec.close_grace, {"Cancelled", "its caller has gone away"});
+}
+
+void SessionRoom::close(Context& context, Session& session, Duration grace,
+                        const model::Problem& why) {
+  if (session.is_over()) return;
+  if (session.state == SessionState::Pending) {
+    return end(context, session, SessionState::Closed, {"Cancelled", why.message});
+  }
+  const PoolMember* member = pools_.find_member(session.spec.instance);
+  if (member == nullptr) return end(context, session, SessionState::Closed, why);
+  if (session.state != SessionState::Closing) {
+    session.state = SessionState::Closing;
+    session.reason = why;
+    shown(context, session);
+  }
+  if (pools_.can_be_told(member->place->node)) {
+    pools_.tell(member->place->node,
+                model::CloseSession{session.spec.ref, session.spec.instance, grace, why});
+  }
+}
+
+// Its name, its ports and its slot are free from now on.
+void SessionRoom::end(Context& context, Session& session, SessionState state, model::Problem why) {
+  if (session.is_over()) return;
+  if (session.state == SessionState::Pending) stop_waiting(session);
+  const bool was_closing = session.state == SessionState::Closing;
+  session.state = was_closing && state == SessionState::Failed ? SessionState::Closed : state;
+  if (!was_closing || session.reason.reason.empty()) session.reason = std::move(why);
+  session.ended = context.now;
+  session.clients = 0;
+  if (!session.spec.instance.item.empty()) {
+    const Lingering held{session.spec.instance, session.spec.ports};
+    const bool agent_has_it = session.state == SessionState::Timeout;
+    agent_has_it ? void(lingering_.emplace(session.spec.ref, held))
+                 : release(session.spec.ref, held);
+  }
+  sessions_.ended(session);
+  context.note(NoteKind::SessionEnded, "session/" + model::to_string(session.spec.ref.key),
+               fmt::format("{}{}{}", model::to_string(session.state),
+                           session.reason.reason.empty() ? "" : ": ", session.reason.reason));
+  shown(context, session);
+  answer(context, session);
+  if (session.state == SessionState::Failed && session.spec.reopen) reopen(context, session);
+}
+
+void SessionRoom::release(const model::SessionRef& ref, const Lingering& held) {
+  std::set<std::uint16_t> ports;
+  for (const model::SessionPort& port : held.ports) {
+    if (ports.insert(port.external).second) {
+      endpoints_.release(port.external_address, port.external);
+    }
+  }
+  pools_.unbind(held.instance, ref);
+  to_serve_.insert(model::application_of(held.instance));
+}
+
+// Under the same name, before all that come later.
+void SessionRoom::reopen(Context& context, const Session& lost) {
+  const auto* application = context.state.find<model::Application>(lost.application);
+  if (application == nullptr) return;
+  Session again = lost;
+  again.state = SessionState::Pending;
+  again.reason = {};
+  again.spec.instance = {};
+  again.spec.ports.clear();
+  again.opening.clear();
+  again.closing.clear();
+  again.available.reset();
+  again.ended.reset();
+  again.created = context.now;
+  again.deadline = context.now + bounded(application->sessions.open_timeout);
+  const Session& added = sessions_.add(std::move(again));
+  waiting_[added.application].push_back(added.spec.ref.key);
+  to_serve_.insert(added.application);
+}
+
+void SessionRoom::answer(Context& context, Session& session) {
+  const model::SessionStatus status = status_of(context, session);
+  const auto tell = [&](std::vector<CallId>& calls) {
+    for (const CallId call : std::exchange(calls, {})) {
+      callers_.erase(call);
+      context.effects.session_replies.push_back({call, status});
+    }
+  };
+  if (!session.is_opening()) tell(session.opening);
+  if (session.is_over()) tell(session.closing);
+}
+
+// --- What agents say ---------------------------------------------------------------------------
+
+void SessionRoom::record(const WritesDurable& written) {
+  pools_.became_durable(written.revision);
+  endpoints_.became_durable(written.revision);
+  for (const auto& [key, queue] : waiting_) to_serve_.insert(key);
+}
+
+void SessionRoom::disconnected(const model::NodeId& node) { pools_.disconnected(node); }
+
+void SessionRoom::report(Context& context, const model::NodeId& id, const ObservedNode& node,
+                         const model::Report& report) {
+  if (!report.pool) return;
+  const model::PoolReport& pool = *report.pool;
+  if (report.full) {
+    endpoints_.know(context, address_of(node));
+    pools_.follow_documents(context);
+    pools_.connected(id, *node.connection);
+  }
+  pools_.acted(context.now, id, pool.acted);
+  std::set<model::InstanceKey> listed;
+  for (const model::ReportedPoolInstance& instance : pool.instances) {
+    if (!model::is_pool_instance(instance.key)) continue;
+    listed.insert(instance.key);
+    pools_.report(context, id, instance);
+  }
+  if (report.full) pools_.forget_unlisted(context, id, listed);
+  std::set<model::SessionRef> shown;
+  for (const model::ReportedSession& session : pool.sessions) {
+    shown.insert(session.session.ref);
+    this->report(context, id, session);
+  }
+  if (!report.full) return;
+  // What was told on an earlier connection and has not come is told again.
+  for (const auto& [key, session] : sessions_.all()) {
+    const PoolMember* member = session.is_over() || session.spec.instance.item.empty()
+                                   ? nullptr
+                                   : pools_.find_member(session.spec.instance);
+    const bool is_there = member != nullptr && member->place && member->place->node == id;
+    if (!is_there || shown.contains(session.spec.ref)) continue;
+    send_open(session, id);
+  }
+}
+
+void SessionRoom::report(Context& context, const model::NodeId& node,
+                         const model::ReportedSession& reported) {
+  const auto lingering = lingering_.find(reported.session.ref);
+  if (lingering != lingering_.end()) {
+    if (!model::is_over(reported.state)) return;
+    const Lingering held = lingering->second;
+    lingering_.erase(lingering);
+    return release(reported.session.ref, held);
+  }
+  Session* session = sessions_.find(reported.session.ref);
+  if (session == nullptr) return adopt(context, node, reported);
+  if (session->is_over() || session->spec.instance != reported.session.instance) return;
+  session->clients = reported.clients;
+  if (model::is_over(reported.state)) {
+    if (reported.reason.reason == "PortTaken") {
+      for (const model::SessionPort& port : session->spec.ports) {
+        endpoints_.set_aside(port.external_address, port.external);
+      }
+    }
+    return end(context, *session, reported.state, reported.reason);
+  }
+  if (session->state == SessionState::Closing) {
+    if (reported.state != SessionState::Closing) {
+      close(context, *session, session->spec.close_grace, session->reason);
+    }
+    return;
+  }
+  if (reported.state == session->state) return shown(context, *session);
+  const bool was_opening = session->is_opening();
+  session->state = reported.state;
+  session->reason = reported.reason;
+  for (std::size_t i = 0; i < std::min(session->spec.ports.size(), reported.session.ports.size());
+       ++i) {
+    session->spec.ports[i].internal = reported.session.ports[i].internal;
+  }
+  if (was_opening && model::is_usable(reported.state)) return become_available(context, *session);
+  shown(context, *session);
+}
+
+// Of an earlier life of the control plane.
+void SessionRoom::adopt(Context& context, const model::NodeId& node,
+                        const model::ReportedSession& reported) {
+  const model::SessionSpec& spec = reported.session;
+  if (model::is_over(reported.state) || !model::is_pool_instance(spec.instance)) return;
+  const PoolMember* member = pools_.find_member(spec.instance);
+  const Session* known = sessions_.find(spec.ref.key);
+  bool may_be = member != nullptr && member->place && member->place->node == node &&
+                (known == nullptr || known->is_over());
+  std::set<std::uint16_t> ports;
+  for (const model::SessionPort& port : spec.ports) {
+    endpoints_.know(context, port.external_address);
+    if (may_be && ports.insert(port.external).second) {
+      may_be &= endpoints_.take(port.external_address, port.external);
+    }
+  }
+  if (!may_be) {
+    if (!pools_.can_be_told(node)) return;
+    return pools_.tell(
+        node, model::CloseSession{
+                  spec.ref, spec.instance, spec.close_grace, {"NotKnown", "nobody knows of it"}});
+  }
+  Session session;
+  session.spec = spec;
+  session.application = model::application_of(spec.instance);
+  session.state = reported.state;
+  session.reason = reported.reason;
+  session.clients = reported.clients;
+  session.created = session.deadline = context.now;
+  if (const auto* application = context.state.find<model::Application>(session.application)) {
+    session.deadline = context.now + bounded(application->sessions.open_timeout);
+    session.keep_finished = application->sessions.keep_finished;
+  }
+  if (model::is_usable(reported.state)) session.available = context.now - reported.open_for;
+  pools_.bind(spec.instance, spec.ref);
+  const std::uint32_t incarnation = spec.ref.incarnation;
+  Session& added = sessions_.add(std::move(session));
+  added.spec.ref.incarnation = incarnation;
+}
+
+void SessionRoom::become_available(Context& context, Session& session) {
+  session.available = context.now;
+  context.note(NoteKind::SessionOpened, "session/" + model::to_string(session.spec.ref.key),
+               "on " + model::to_string(session.spec.instance));
+  shown(context, session);
+  answer(context, session);
+}
+
+// --- Decisions ---------------------------------------------------------------------------------
+
+void SessionRoom::decide(Context& context) {
+  for (const model::ItemKey& item : context.changes.edited_items) pools_.item_edited(context, item);
+  pools_.follow_documents(context);
+  if (!context.reachability.settled()) return;
+  endpoints_.settle();
+  lose_silent_nodes(context);
+  end_lost(context);
+  end_overdue(context);
+  end_sessions_of_deleted(context);
+  end_sessions_after_drains(context);
+  for (const model::ApplicationKey& key : std::exchange(to_serve_, {})) serve_waiting(context, key);
+  pools_.decide(context);
+  end_lost(context);
+  endpoints_.write_down(context);
+  for (const model::SessionKey& key : sessions_.take_finished(context.now)) sessions_.erase(key);
+}
+
+void SessionRoom::tell(Context& context) {
+  pools_.start_placed(context);
+  pools_.send(context);
+  for (const model::ApplicationKey& key : pools_.take_changed()) {
+    context.effects.pools_changed.push_back(key);
+    to_serve_.insert(key);
+  }
+}
+
+// A node that is silent for long has lost what is not to be moved.
+void SessionRoom::lose_silent_nodes(Context& context) {
+  for (const auto& [id, node] : context.nodes) {
+    if (pools_.on(id).empty()) continue;
+    if (node.reachable() || !node.ever_reported) {
+      silent_.erase(id);
+      continue;
+    }
+    const Time at = node.last_heard + context.config.pool_lost_after;
+    if (context.now < at) {
+      silent_.insert_or_assign(id, at);
+      continue;
+    }
+    silent_.erase(id);
+    pools_.lose_node(context, id, {"NodeLost", "its node " + id.value() + " is not heard of"});
+  }
+}
+
+void SessionRoom::end_lost(Context& context) {
+  for (const LostMember& lost : pools_.take_lost()) {
+    for (const model::SessionRef& ref : lost.sessions) {
+      if (const auto lingering = lingering_.extract(ref)) release(ref, lingering.mapped());
+      Session* session = sessions_.find(ref);
+      if (session != nullptr) end(context, *session, SessionState::Failed, lost.why);
+    }
+    to_serve_.insert(model::application_of(lost.key));
+  }
+}
+
+// Exactly at its deadline, with the reason why there was no instance if that is known.
+void SessionRoom::end_overdue(Context& context) {
+  for (const model::SessionKey& key : sessions_.take_overdue(context.now)) {
+    Session& session = *sessions_.find(key);
+    const ApplicationPool* pool = pools_.find(session.application);
+    model::Problem why{"Timeout", "no instance was ready in time"};
+    if (session.state == SessionState::Pending && pool != nullptr) {
+      const model::Problem& known = pool->refusal.reason.empty() ? pool->failure : pool->refusal;
+      if (!known.reason.empty()) why = known;
+    }
+    if (session.state == SessionState::Starting) {
+      why = {"Timeout", "its instance did not open it in time"};
+      const PoolMember* member = pools_.find_member(session.spec.instance);
+      if (member != nullptr && pools_.can_be_told(member->place->node)) {
+        pools_.tell(member->place->node,
+                    model::CloseSession{session.spec.ref, session.spec.instance,
+                                        session.spec.close_grace, why});
+      }
+    }
+    end(context, session, SessionState::Timeout, why);
+  }
+}
+
+void SessionRoom::end_sessions_of_deleted(Context& context) {
+  for (const auto& [key, pool] : pools_.all()) {
+    if (pool.application) continue;
+    for (const auto& [number, member] : pool.pool.members()) {
+      const std::set<model::SessionRef> refs = member.sessions;
+      for (const model::SessionRef& ref : refs) {
+        Session* session = sessions_.find(ref);
+        if (session == nullptr || session->state == SessionState::Closing) continue;
+        close(context, *session, session->spec.close_grace,
+              {"ApplicationDeleted", "its application was deleted"});
+      }
+    }
+    const auto queue = waiting_.find(key);
+    if (queue == waiting_.end()) continue;
+    const Queue waiting = queue->second;
+    for (const model::SessionKey& waiter : waiting) {
+      if (Session* session = sessions_.find(waiter)) {
+        end(context, *session, SessionState::Closed,
+            {"ApplicationDeleted", "its application was deleted"});
+      }
+    }
+  }
+}
+
+// They had their time until the deadline of the drain.
+void SessionRoom::end_sessions_after_drains(Context& context) {
+  for (const auto& [id, record] : context.state.durable().nodes) {
+    if (!record.drain || !record.drain->overdue || pools_.on(id).empty()) continue;
+    const std::set<model::InstanceKey> keys = pools_.on(id);
+    for (const model::InstanceKey& key : keys) {
+      const PoolMember* member = pools_.find_member(key);
+      const std::set<model::SessionRef> refs = member->sessions;
+      for (const model::SessionRef& ref : refs) {
+        Session* session = sessions_.find(ref);
+        if (session == nullptr || session->state == SessionState::Closing) continue;
+        close(context, *session, session->spec.close_grace, {"NodeDrained", "its node is drained"});
+      }
+    }
+  }
+}
+
+void SessionRoom::forget(Context& context, const model::NodeId& node) {
+  pools_.lose_node(context, node, {"NodeForgotten", "its node was forgotten"});
+  pools_.disconnected(node);
+  silent_.erase(node);
+}
+
+Time SessionRoom::next(const Context& context) const {
+  if (!to_serve_.empty()) return context.now;
+  Time next = std::min(sessions_.next(), pools_.next(context));
+  for (const auto& [node, at] : silent_) next = std::min(next, at);
+  return next;
+}
+
+// --- What is shown -----------------------------------------------------------------------------
+
+void SessionRoom::shown(Context& context, const Session& session) {
+  context.effects.session_changes.push_back(status_of(context, session));
+}
+
+model::SessionStatus SessionRoom::status_of(const Step& step, const Session& session) const {
+  model::SessionStatus status{.ref = session.spec.ref,
+                              .application = session.application,
+                              .instance = session.spec.instance,
+                              .node = {},
+                              .state = session.state,
+                              .reason = session.reason,
+                              .endpoints = session.spec.ports,
+                              .clients = session.clients,
+                              .created_at = step.date_of(session.created),
+                              .available_at = {},
+                              .ended_at = {}};
+  if (!session.spec.instance.item.empty()) {
+    const PoolMember* member = pools_.find_member(session.spec.instance);
+    if (member != nullptr && member->place) status.node = member->place->node;
+  }
+  if (session.available) status.available_at = step.date_of(*session.available);
+  if (session.ended) status.ended_at = step.date_of(*session.ended);
+  return status;
+}
+
+std::vector<model::SessionStatus> SessionRoom::statuses(const Step& step) const {
+  std::vector<model::SessionStatus> statuses;
+  for (const auto& [key, session] : sessions_.all()) statuses.push_back(status_of(step, session));
+  return statuses;
+}
+
+std::optional<model::SessionStatus> SessionRoom::status_of(const Step& step,
+                                                           const model::SessionKey& key) const {
+  const Session* session = sessions_.find(key);
+  if (session == nullptr) return std::nullopt;
+  return status_of(step, *session);
+}
+
+std::size_t SessionRoom::open_sessions_in(const std::string& ns) const {
+  return static_cast<std::size_t>(std::ranges::count_if(sessions_.all(), [&](const auto& entry) {
+    return entry.first.ns == ns && !entry.second.is_over();
+  }));
+}
+
+}  // namespace berth::control

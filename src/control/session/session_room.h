@@ -1,0 +1,101 @@
+#pragma once
+
+#include <deque>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "control/session/endpoints.h"
+#include "control/session/pools.h"
+#include "control/session/sessions.h"
+#include "control/step.h"
+
+namespace berth::control {
+
+struct Context;
+struct ObservedNode;
+
+// The room of applications: their pools, sessions and endpoints. Durable are only documents and
+// blocks of numbers and ports; all else is in memory and on the agents. See docs/adr/0050.
+class SessionRoom {
+ public:
+  void restore(const Step& step);
+
+  // --- Facts.
+  void record(Context& context, const OpenSessionCall& call);
+  void record(Context& context, const CloseSessionCall& call);
+  void record(Context& context, const SessionCallerGone& gone);
+  void record(const WritesDurable& written);
+  void report(Context& context, const model::NodeId& id, const ObservedNode& node,
+              const model::Report& report);
+  void disconnected(const model::NodeId& node);
+  void application_changed(const model::ApplicationKey& key) { pools_.application_changed(key); }
+
+  // --- Decisions. `decide` before the plan, `tell` after the orders of the step.
+  void decide(Context& context);
+  void tell(Context& context);
+  Time next(const Context& context) const;
+  void forget(Context& context, const model::NodeId& node);
+
+  // --- For others.
+  Pools& pools() { return pools_; }
+  const Pools& pools() const { return pools_; }
+  std::vector<model::SessionStatus> statuses(const Step& step) const;
+  std::optional<model::SessionStatus> status_of(const Step& step,
+                                                const model::SessionKey& key) const;
+  std::size_t open_sessions_in(const std::string& ns) const;
+
+ private:
+  using Queue = std::deque<model::SessionKey>;
+
+  std::optional<Error> objection(const Context& context, const OpenSessionCall& call) const;
+  Session* find_same(const OpenSessionCall& call);
+  void attach(Context& context, Session& session, CallId call);
+  std::optional<SessionBusy> busy(const ApplicationPool& pool) const;
+  Session make(const Context& context, const OpenSessionCall& call,
+               const model::Application& application);
+
+  void serve_waiting(Context& context, const model::ApplicationKey& key);
+  enum class Served { Yes, NoInstance, NotYet };
+  Served serve(Context& context, const model::SessionKey& waiting);
+  bool give_ports(Context& context, Session& session, const PoolMember& member);
+  Session& give_name(Session& session, const model::InstanceKey& instance);
+  void send_open(const Session& session, const model::NodeId& node);
+  void stop_waiting(const Session& session);
+
+  void report(Context& context, const model::NodeId& node, const model::ReportedSession& reported);
+  void adopt(Context& context, const model::NodeId& node, const model::ReportedSession& reported);
+  void become_available(Context& context, Session& session);
+  void close(Context& context, Session& session, Duration grace, const model::Problem& why);
+  void end(Context& context, Session& session, model::SessionState state, model::Problem why);
+  void reopen(Context& context, const Session& lost);
+  void answer(Context& context, Session& session);
+  void end_overdue(Context& context);
+  void end_lost(Context& context);
+  void lose_silent_nodes(Context& context);
+  void end_sessions_of_deleted(Context& context);
+  void end_sessions_after_drains(Context& context);
+  void shown(Context& context, const Session& session);
+  model::SessionStatus status_of(const Step& step, const Session& session) const;
+  static std::string address_of(const ObservedNode& node);
+
+  Pools pools_;
+  Sessions sessions_;
+  Endpoints endpoints_;
+  std::map<model::ApplicationKey, Queue> waiting_;
+  std::set<model::ApplicationKey> to_serve_;
+  std::map<CallId, model::SessionKey> callers_;
+  // Of sessions that are over for their callers: their agents have not said so yet.
+  struct Lingering {
+    model::InstanceKey instance;
+    std::vector<model::SessionPort> ports;
+  };
+  void release(const model::SessionRef& ref, const Lingering& held);
+
+  std::map<model::SessionRef, Lingering> lingering_;
+  std::map<model::NodeId, Time> silent_;  // when what they have is lost
+};
+
+}  // namespace berth::control
