@@ -108,6 +108,9 @@ class Pools {
   void forget_unlisted(Context& context, const model::NodeId& node,
                        const std::set<model::InstanceKey>& listed);
   void lose_node(Context& context, const model::NodeId& node, const model::Problem& why);
+  // Whoever is on a node that is drained is replaced elsewhere, and gets no new session.
+  enum class Drained { No, Yes, Overdue };
+  void drain(Context& context, const model::NodeId& node, Drained drained);
   std::vector<LostMember> take_lost() { return std::exchange(lost_, {}); }
 
   // --- Decisions.
@@ -135,6 +138,7 @@ class Pools {
   void remove(Context& context, ApplicationPool& pool, Pool::Group group, std::uint32_t count);
   void carry_out(Context& context, ApplicationPool& pool, const model::ScalingStep& step);
   void roll(Context& context, ApplicationPool& pool);
+  void end_replaced(Context& context, ApplicationPool& pool);
   void end_all(Context& context, ApplicationPool& pool);
   void terminate(Context& context, ApplicationPool& pool, std::uint32_t number, Duration grace,
                  const model::Problem& why);

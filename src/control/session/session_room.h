@@ -78,7 +78,8 @@ class SessionRoom {
   void end_lost(Context& context);
   void lose_silent_nodes(Context& context);
   void end_sessions_of_deleted(Context& context);
-  void end_sessions_after_drains(Context& context);
+  void follow_drains(Context& context);
+  void close_all_on(Context& context, const model::NodeId& node, const model::Problem& why);
   void shown(Context& context, const Session& session);
   model::SessionStatus status_of(const Step& step, const Session& session) const;
   static std::string address_of(const ObservedNode& node);

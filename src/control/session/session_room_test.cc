@@ -356,5 +356,50 @@ TEST_F(SessionRoomTest, AHigherPriorityTakesTheRoomOfFreeInstancesOnly) {
             SessionState::Available);
 }
 
+TEST_F(SessionRoomTest, ADrainedNodeGetsNoSessionAndKeepsThoseItHasUntilTheDeadline) {
+  begin(echo(1, 1));
+  open("a");
+  driver_.join("n2");
+  driver_.drain("n1", 60s);
+  EXPECT_EQ(answer(open("b"))->node.value(), "n2");
+  EXPECT_EQ(status("a")->state, SessionState::Available);
+  driver_.advance(59s);
+  EXPECT_EQ(on("n1").instances.size(), 1u) << "only who has a session is left";
+  EXPECT_EQ(status("a")->state, SessionState::Available);
+  driver_.advance(2s);
+  EXPECT_EQ(status("a")->reason.reason, "NodeDrained");
+  EXPECT_TRUE(on("n1").instances.empty());
+  EXPECT_TRUE(driver_.noted(NoteKind::NodeDrained, "node/n1"));
+}
+
+TEST_F(SessionRoomTest, ACordonedNodeServesOnAndGetsNoNewInstance) {
+  begin(echo(1, 1));
+  driver_.join("n2");
+  driver_.cordon("n1");
+  EXPECT_EQ(answer(open("a"))->node.value(), "n1");
+  EXPECT_EQ(answer(open("b"))->node.value(), "n2");
+}
+
+TEST_F(SessionRoomTest, NamesThatCannotBeAreRefused) {
+  begin(echo());
+  EXPECT_NE(error(open("a/b")), "");
+  EXPECT_NE(error(open(std::string(64, 'a'))), "");
+  EXPECT_NE(error(open_with({.request_id = std::string(257, 'a')})), "");
+}
+
+TEST_F(SessionRoomTest, ANamespaceWithOpenSessionsIsNotDeleted) {
+  begin(echo());
+  open("a");
+  on("n1").closes_slowly = true;
+  driver_.erase("Application", "games/echo");
+  const auto refused = driver_.reply_to<Error>(driver_.erase("Namespace", "games"));
+  ASSERT_TRUE(refused);
+  EXPECT_EQ(refused->message,
+            "namespace games has 1 open sessions: close them first, or all at once with --cascade");
+  on("n1").set(status("a")->ref, SessionState::Closed);
+  driver_.report_changes("n1");
+  EXPECT_TRUE(driver_.reply_to<Accepted>(driver_.erase("Namespace", "games")));
+}
+
 }  // namespace
 }  // namespace berth::control
