@@ -27,6 +27,7 @@ v1::Hindrance to_wire(model::Hindrance hindrance) {
     case model::Hindrance::BeingFetched: return v1::BEING_FETCHED;
     case model::Hindrance::RuntimeNotReady: return v1::RUNTIME_NOT_READY;
     case model::Hindrance::StoreNotWritable: return v1::STORE_NOT_WRITABLE;
+    case model::Hindrance::PortTaken: return v1::PORT_TAKEN;
   }
   CHECK(false, "unknown hindrance");
 }
@@ -219,6 +220,7 @@ Result<model::Hindrance> read(v1::Hindrance hindrance, std::string_view reason, 
     case v1::BEING_FETCHED: return model::Hindrance::BeingFetched;
     case v1::RUNTIME_NOT_READY: return model::Hindrance::RuntimeNotReady;
     case v1::STORE_NOT_WRITABLE: return model::Hindrance::StoreNotWritable;
+    case v1::PORT_TAKEN: return model::Hindrance::PortTaken;
     default: return wrong(at, "is not known");
   }
 }

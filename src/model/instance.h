@@ -41,6 +41,7 @@ enum class Hindrance {
   BeingFetched,
   RuntimeNotReady,
   StoreNotWritable,
+  PortTaken,
 };
 
 template <>
@@ -51,6 +52,7 @@ struct Names<Hindrance> {
       Word<Hindrance>{Hindrance::BeingFetched, "being-fetched"},
       Word<Hindrance>{Hindrance::RuntimeNotReady, "runtime-not-ready"},
       Word<Hindrance>{Hindrance::StoreNotWritable, "store-not-writable"},
+      Word<Hindrance>{Hindrance::PortTaken, "port-taken"},
   };
 };
 

@@ -70,7 +70,7 @@ void PoolSession::enter(SessionState state) {
 void PoolSession::endpoints_opened(const std::string& problem) {
   if (endpoints_ != Endpoints::Asked) return;
   endpoints_ = problem.empty() ? Endpoints::Open : Endpoints::None;
-  if (!problem.empty()) fail({"PortTaken", problem});
+  if (!problem.empty()) fail({"PortTaken", problem, model::Hindrance::PortTaken});
 }
 
 void PoolSession::fail(model::Problem reason) {

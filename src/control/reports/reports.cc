@@ -357,7 +357,7 @@ namespace {
 // What pools use is used by us.
 void take_pool(Context& context, const model::NodeId& id, ObservedNode& node,
                const model::Report& report) {
-  if (!report.pool) return;
+  if (!report.pool || is_held(context)) return;
   const model::Usage usage = report.pool->usage.value_or(model::Usage{});
   if (std::exchange(node.pool_usage, usage) != usage) context.launcher.is_used_otherwise(id);
   context.sessions.report(context, id, node, report);

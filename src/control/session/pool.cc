@@ -55,7 +55,7 @@ Pool::Group Pool::group_of(const PoolMember& member) {
 
 std::uint32_t Pool::free_of(const PoolMember& member) const {
   const Group group = group_of(member);
-  if (group != Group::Ready && group != Group::Active) return 0;
+  if (member.away || (group != Group::Ready && group != Group::Active)) return 0;
   const auto taken = static_cast<std::uint32_t>(member.sessions.size());
   return taken < slots_ ? slots_ - taken : 0;
 }

@@ -386,10 +386,31 @@ bool Pools::is_anybody_leaving(const model::NodeId& node) const {
 
 void Pools::connected(const model::NodeId& node, ConnectionId connection) {
   orders_.begin(node, connection);
+  set_away(node, false);
   for (const model::InstanceKey& key : on(node)) to_start_.insert(key);
 }
 
-void Pools::disconnected(const model::NodeId& node) { orders_.end(node); }
+void Pools::disconnected(const model::NodeId& node) {
+  orders_.end(node);
+  set_away(node, true);
+}
+
+void Pools::set_away(const model::NodeId& node, bool away) {
+  for (const model::InstanceKey& key : on(node)) {
+    ApplicationPool& pool = pool_of(key);
+    if (pool.pool.find(key.index)->away == away) continue;
+    change(pool, key.index, [&](PoolMember& member) { member.away = away; });
+    dirty_.insert(pool.key);
+  }
+}
+
+void Pools::end_strangers() {
+  for (const auto& [key, node] : std::exchange(strangers_, {})) {
+    if (find_member(key) == nullptr && can_be_told(node)) {
+      tell(node, model::StopPoolInstance{key, 10s});
+    }
+  }
+}
 
 void Pools::report(Context& context, const model::NodeId& node,
                    const model::ReportedPoolInstance& reported) {
@@ -417,21 +438,38 @@ void Pools::report(Context& context, const model::NodeId& node,
   if (member->ports != reported.ports) {
     change(*pool, number, [&](PoolMember& changed) { changed.ports = reported.ports; });
   }
-  const bool has_come_up = reported.state == PoolInstanceState::Running &&
-                           (member->stage == Stage::Starting || member->stage == Stage::Waking);
-  if (has_come_up) return came_up(context, *pool, number);
-  if (reported.state == PoolInstanceState::Paused && member->stage == Stage::Pausing) {
-    change(*pool, number, [](PoolMember& changed) { changed.stage = Stage::Standby; });
-  } else if (member->stage == Stage::Pausing && reported.cannot_pause) {
-    // It serves as it is, and nobody is paused any more.
-    tell(node, model::SetPoolPausing{reported.key, model::Pausing::Running});
-    change(*pool, number, [](PoolMember& changed) { changed.stage = Stage::Running; });
-  } else if (reported.state == PoolInstanceState::Stopping) {
+  if (reported.state == PoolInstanceState::Stopping) {
     change(*pool, number, [&](PoolMember& changed) {
       changed.stage = Stage::Terminating;
       changed.problem = reported.problem;
     });
     ++leaving_[node];
+    return;
+  }
+  const bool has_come_up = reported.state == PoolInstanceState::Running &&
+                           (member->stage == Stage::Starting || member->stage == Stage::Waking);
+  has_come_up ? came_up(context, *pool, number) : follow_pausing(*pool, *member, reported);
+}
+
+// What was told and has not come about is told again, as long as its agent can do it.
+void Pools::follow_pausing(ApplicationPool& pool, const PoolMember& member,
+                           const model::ReportedPoolInstance& reported) {
+  const bool is_paused = reported.state == model::PoolInstanceState::Paused;
+  const model::NodeId& node = member.place->node;
+  const auto become = [&](Stage stage) {
+    change(pool, member.number(), [&](PoolMember& changed) { changed.stage = stage; });
+  };
+  if (member.stage == Stage::Pausing && is_paused) return become(Stage::Standby);
+  if (member.stage == Stage::Standby && !is_paused) return become(Stage::Running);
+  if (member.stage == Stage::Pausing && reported.cannot_pause) {
+    tell(node, model::SetPoolPausing{member.key, model::Pausing::Running});
+    return become(Stage::Running);
+  }
+  if (!is_in_step(node)) return;
+  if (member.stage == Stage::Pausing) {
+    tell(node, model::SetPoolPausing{member.key, model::Pausing::Paused});
+  } else if (is_paused) {
+    tell(node, model::SetPoolPausing{member.key, model::Pausing::Running});
   }
 }
 
@@ -443,7 +481,8 @@ void Pools::adopt(Context& context, const model::NodeId& node,
   const auto* item =
       context.state.find<model::Item>({model::ItemId{reported.item}, reported.version});
   if (pool == nullptr || !pool->application || item == nullptr) {
-    return tell(node, model::StopPoolInstance{reported.key, 10s});
+    strangers_.insert_or_assign(reported.key, node);
+    return;
   }
   PoolMember member{.key = reported.key,
                     .edition = {reported.edition, nullptr},
@@ -477,7 +516,8 @@ void Pools::forget_unlisted(Context& context, const model::NodeId& node,
   const std::set<model::InstanceKey> known = on(node);
   for (const model::InstanceKey& key : known) {
     const PoolMember* member = find_member(key);
-    const bool was_told = member->stage != Stage::Placed;
+    const bool is_on_its_way = member->stage == Stage::Starting && !is_in_step(node);
+    const bool was_told = member->stage != Stage::Placed && !is_on_its_way;
     const bool may_be_there = is_untold(context.nodes.at(node), member->place->runtime);
     if (was_told && !listed.contains(key) && !may_be_there) {
       gone(context, key, {"Vanished", "its node does not have it any more"});

@@ -82,6 +82,8 @@ class Pools {
     orders_.tell(node, std::move(order));
   }
   bool can_be_told(const model::NodeId& node) const { return orders_.can_be_told(node); }
+  // All that it was told has come.
+  bool is_in_step(const model::NodeId& node) const { return orders_.is_in_step(node); }
 
   // --- For the launcher.
   void add_to(placement::Snapshot& snapshot) const;
@@ -114,6 +116,8 @@ class Pools {
   std::vector<LostMember> take_lost() { return std::exchange(lost_, {}); }
 
   // --- Decisions.
+  // Nobody wants these; not before all who are known have told what they have.
+  void end_strangers();
   void decide(Context& context);
   void start_placed(Context& context);
   void send(Step& step) { orders_.send(step); }
@@ -127,6 +131,9 @@ class Pools {
  private:
   ApplicationPool& pool_of(const model::InstanceKey& key);
   ApplicationPool* find_pool(const model::InstanceKey& key);
+  void follow_pausing(ApplicationPool& pool, const PoolMember& member,
+                      const model::ReportedPoolInstance& reported);
+  void set_away(const model::NodeId& node, bool away);
   void adopt(Context& context, const model::NodeId& node,
              const model::ReportedPoolInstance& reported);
   void follow(Context& context, const model::ApplicationKey& key);
@@ -161,6 +168,7 @@ class Pools {
   std::set<model::ApplicationKey> changed_;  // for those who look
   std::set<model::InstanceKey> asked_;       // not shown to a plan yet
   std::set<model::InstanceKey> to_start_;
+  std::map<model::InstanceKey, model::NodeId> strangers_;
   std::set<std::uint32_t> uids_;
   std::uint32_t next_uid_ = 0;
   Alarms<model::InstanceKey> overdue_;

@@ -387,39 +387,59 @@ void SessionRoom::report(Context& context, const model::NodeId& id, const Observ
     shown.insert(session.session.ref);
     this->report(context, id, session);
   }
-  if (!report.full) return;
-  // What was told on an earlier connection and has not come is told again.
-  for (const auto& [key, session] : sessions_.all()) {
-    const PoolMember* member = session.is_over() || session.spec.instance.item.empty()
-                                   ? nullptr
-                                   : pools_.find_member(session.spec.instance);
-    const bool is_there = member != nullptr && member->place && member->place->node == id;
-    if (!is_there || shown.contains(session.spec.ref)) continue;
-    send_open(session, id);
+  if (report.full) look_for_unlisted(context, id, shown);
+}
+
+// What was told on an earlier connection and has not come is told again; what was there is gone.
+void SessionRoom::look_for_unlisted(Context& context, const model::NodeId& node,
+                                    const std::set<model::SessionRef>& listed) {
+  if (!pools_.is_in_step(node)) return;
+  std::vector<model::SessionRef> missing;
+  for (const model::InstanceKey& key : pools_.on(node)) {
+    for (const model::SessionRef& ref : pools_.find_member(key)->sessions) {
+      if (!listed.contains(ref)) missing.push_back(ref);
+    }
   }
+  for (const model::SessionRef& ref : missing) {
+    if (const auto lingering = lingering_.extract(ref)) {
+      release(ref, lingering.mapped());
+    } else if (Session* session = sessions_.find(ref)) {
+      if (session->state == SessionState::Starting) {
+        send_open(*session, node);
+      } else {
+        end(context, *session, SessionState::Failed,
+            {"Vanished", "its node does not have it any more"});
+      }
+    }
+  }
+}
+
+// It is over for its caller: its instance is not used again before its agent has closed it.
+void SessionRoom::report_lingering(const model::NodeId& node, const Lingering& held,
+                                   const model::ReportedSession& reported) {
+  const model::SessionRef ref = reported.session.ref;
+  if (model::is_over(reported.state)) {
+    const Lingering released = held;
+    lingering_.erase(ref);
+    return release(ref, released);
+  }
+  if (reported.state == SessionState::Closing || !pools_.can_be_told(node)) return;
+  pools_.tell(node, model::CloseSession{ref,
+                                        held.instance,
+                                        reported.session.close_grace,
+                                        {"NotWanted", "nobody waits for it any more"}});
 }
 
 void SessionRoom::report(Context& context, const model::NodeId& node,
                          const model::ReportedSession& reported) {
   const auto lingering = lingering_.find(reported.session.ref);
-  if (lingering != lingering_.end()) {
-    if (!model::is_over(reported.state)) return;
-    const Lingering held = lingering->second;
-    lingering_.erase(lingering);
-    return release(reported.session.ref, held);
-  }
+  if (lingering != lingering_.end()) return report_lingering(node, lingering->second, reported);
   Session* session = sessions_.find(reported.session.ref);
   if (session == nullptr) return adopt(context, node, reported);
-  if (session->is_over() || session->spec.instance != reported.session.instance) return;
+  if (session->is_over()) return let_linger(node, reported);
+  if (session->spec.instance != reported.session.instance) return;
   session->clients = reported.clients;
-  if (model::is_over(reported.state)) {
-    if (reported.reason.reason == "PortTaken") {
-      for (const model::SessionPort& port : session->spec.ports) {
-        endpoints_.set_aside(port.external_address, port.external);
-      }
-    }
-    return end(context, *session, reported.state, reported.reason);
-  }
+  if (model::is_over(reported.state)) return report_end(context, *session, reported);
   if (session->state == SessionState::Closing) {
     if (reported.state != SessionState::Closing) {
       close(context, *session, session->spec.close_grace, session->reason);
@@ -436,6 +456,41 @@ void SessionRoom::report(Context& context, const model::NodeId& node,
   }
   if (was_opening && model::is_usable(reported.state)) return become_available(context, *session);
   shown(context, *session);
+}
+
+// Its node was given up, and has it still: it is not what it was to anybody.
+void SessionRoom::let_linger(const model::NodeId& node, const model::ReportedSession& reported) {
+  const model::SessionSpec& spec = reported.session;
+  if (model::is_over(reported.state) || pools_.find_member(spec.instance) == nullptr) return;
+  const Lingering& held =
+      lingering_.insert_or_assign(spec.ref, Lingering{spec.instance, spec.ports}).first->second;
+  for (const model::SessionPort& port : spec.ports) {
+    endpoints_.take(port.external_address, port.external);
+  }
+  pools_.bind(spec.instance, spec.ref);
+  report_lingering(node, held, reported);
+}
+
+void SessionRoom::report_end(Context& context, Session& session,
+                             const model::ReportedSession& reported) {
+  const bool port_is_taken = reported.reason.hindrance == model::Hindrance::PortTaken;
+  const std::vector<model::SessionPort> ports = session.spec.ports;
+  const bool may_try_again = port_is_taken && session.state == SessionState::Starting;
+  may_try_again ? try_again(session) : end(context, session, reported.state, reported.reason);
+  if (!port_is_taken) return;
+  for (const model::SessionPort& port : ports) {
+    endpoints_.set_aside(port.external_address, port.external);
+  }
+}
+
+// With other ports, before all that wait.
+void SessionRoom::try_again(Session& session) {
+  release(session.spec.ref, {session.spec.instance, session.spec.ports});
+  ++session.spec.ref.incarnation;
+  session.state = SessionState::Pending;
+  session.spec.instance = {};
+  session.spec.ports.clear();
+  waiting_[session.application].push_front(session.spec.ref.key);
 }
 
 // Of an earlier life of the control plane.
@@ -493,6 +548,8 @@ void SessionRoom::decide(Context& context) {
   pools_.follow_documents(context);
   if (!context.reachability.settled()) return;
   endpoints_.settle();
+  if (context.changes.everything) ask_everybody(context);
+  pools_.end_strangers();
   lose_silent_nodes(context);
   end_lost(context);
   end_overdue(context);
@@ -504,6 +561,13 @@ void SessionRoom::decide(Context& context) {
   end_lost(context);
   endpoints_.write_down(context);
   for (const model::SessionKey& key : sessions_.take_finished(context.now)) sessions_.erase(key);
+}
+
+// While nothing was decided, nobody listened.
+void SessionRoom::ask_everybody(Context& context) {
+  for (const auto& [id, node] : context.nodes) {
+    if (node.in_touch()) context.orders.ask_fully(id);
+  }
 }
 
 void SessionRoom::tell(Context& context) {

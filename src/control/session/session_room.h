@@ -68,12 +68,18 @@ class SessionRoom {
   void stop_waiting(const Session& session);
 
   void report(Context& context, const model::NodeId& node, const model::ReportedSession& reported);
+  void report_end(Context& context, Session& session, const model::ReportedSession& reported);
+  void try_again(Session& session);
+  void let_linger(const model::NodeId& node, const model::ReportedSession& reported);
+  void look_for_unlisted(Context& context, const model::NodeId& node,
+                         const std::set<model::SessionRef>& listed);
   void adopt(Context& context, const model::NodeId& node, const model::ReportedSession& reported);
   void become_available(Context& context, Session& session);
   void close(Context& context, Session& session, Duration grace, const model::Problem& why);
   void end(Context& context, Session& session, model::SessionState state, model::Problem why);
   void reopen(Context& context, const Session& lost);
   void answer(Context& context, Session& session);
+  static void ask_everybody(Context& context);
   void end_overdue(Context& context);
   void end_lost(Context& context);
   void lose_silent_nodes(Context& context);
@@ -96,6 +102,8 @@ class SessionRoom {
     std::vector<model::SessionPort> ports;
   };
   void release(const model::SessionRef& ref, const Lingering& held);
+  void report_lingering(const model::NodeId& node, const Lingering& held,
+                        const model::ReportedSession& reported);
 
   std::map<model::SessionRef, Lingering> lingering_;
   std::map<model::NodeId, Time> silent_;  // when what they have is lost

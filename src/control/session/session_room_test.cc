@@ -401,5 +401,52 @@ TEST_F(SessionRoomTest, ANamespaceWithOpenSessionsIsNotDeleted) {
   EXPECT_TRUE(driver_.reply_to<Accepted>(driver_.erase("Namespace", "games")));
 }
 
+TEST_F(SessionRoomTest, APortThatAStrangerHasIsNotTriedAgainSoon) {
+  begin(echo());
+  on("n1").taken_ports = {20000};
+  const auto opened = answer(open("a"));
+  ASSERT_TRUE(opened);
+  EXPECT_EQ(opened->endpoints[0].external, 20001);
+}
+
+TEST_F(SessionRoomTest, ASessionThatWasGivenUpIsClosedWhenItsNodeIsBack) {
+  begin(echo());
+  open("a");
+  driver_.agent("n1").answers = false;
+  driver_.disconnect("n1");
+  driver_.advance(10s);
+  EXPECT_EQ(status("a")->state, SessionState::Failed);
+  driver_.agent("n1").answers = true;
+  driver_.connect("n1");
+  EXPECT_EQ(status("a")->state, SessionState::Failed);
+  EXPECT_TRUE(on("n1").sessions.empty());
+}
+
+TEST_F(SessionRoomTest, AnOpenThatWasLostWithItsConnectionIsToldAgain) {
+  begin(echo());
+  driver_.agent("n1").answers = false;
+  const CallId call = open("a");
+  driver_.disconnect("n1");
+  driver_.agent("n1").answers = true;
+  driver_.connect("n1");
+  EXPECT_TRUE(answer(call));
+}
+
+TEST_F(SessionRoomTest, WhoNobodyKnowsIsEndedWhenAllHaveSpoken) {
+  driver_.join("n2");
+  model::ReportedPoolInstance stranger;
+  stranger.key = model::pool_instance({"games", "chess"}, 3);
+  stranger.item = "chess";
+  stranger.version = "1";
+  stranger.runtime = model::RuntimeId{"crun"};
+  stranger.state = model::PoolInstanceState::Running;
+  on("n1").instances.emplace(stranger.key, stranger);
+  driver_.restart();
+  driver_.connect("n1");
+  EXPECT_EQ(on("n1").instances.size(), 1u);
+  driver_.advance(6s);
+  EXPECT_TRUE(on("n1").instances.empty());
+}
+
 }  // namespace
 }  // namespace berth::control

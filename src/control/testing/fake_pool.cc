@@ -55,6 +55,11 @@ void FakePool::carry_out(const model::OpenSession& order) {
   if (!instances.contains(order.session.instance)) {
     return set(ref, SessionState::Failed, {"InstanceGone", "it is"});
   }
+  for (const model::SessionPort& port : order.session.ports) {
+    if (!taken_ports.contains(port.external)) continue;
+    return set(ref, SessionState::Failed,
+               {"PortTaken", "a stranger has it", model::Hindrance::PortTaken});
+  }
   set(ref, opens_slowly ? SessionState::Starting : SessionState::Available);
 }
 

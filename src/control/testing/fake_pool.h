@@ -20,6 +20,7 @@ class FakePool {
   bool opens_slowly = false;
   bool closes_slowly = false;
   bool cannot_pause = false;
+  std::set<std::uint16_t> taken_ports = {};  // by strangers
 
   void connected() { acted_ = 0; }
   void carry_out(const model::PoolCommand& command);
