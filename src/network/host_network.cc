@@ -573,9 +573,9 @@ void HostNetwork::take_away(const std::string& instance_namespace) {
   NetworkNamespace::remove(instance_namespace);
 }
 
-int HostNetwork::open_socket() const {
-  const auto opened = parts_.router.run([]() -> Result<int> {
-    const int fd = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+int HostNetwork::open_socket(int type) const {
+  const auto opened = parts_.router.run([type]() -> Result<int> {
+    const int fd = ::socket(AF_INET, type | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (fd >= 0) return fd;
     return Error{Code::Unavailable, "no socket"};
   });
