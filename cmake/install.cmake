@@ -2,6 +2,8 @@
 include(GNUInstallDirs)
 
 install(TARGETS berth berthd berth-agent berth-shim berth-sim RUNTIME)
+install(DIRECTORY sdk/session DESTINATION ${CMAKE_INSTALL_DATADIR}/berth/sdk
+        PATTERN __pycache__ EXCLUDE)  # for the authors of apps
 
 # What the program is built as writes them, straight to where they belong.
 install(CODE "

@@ -48,7 +48,7 @@ ROOM_MAY_USE = {
     "orders": {"cluster", "documents", "launcher", "rollout"},
     "hold": {"network", "rollout"},
     "reports": {"cluster", "hold", "rollout"},
-    "session": set(),
+    "session": {"orders"},
 }
 
 

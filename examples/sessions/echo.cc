@@ -1,5 +1,5 @@
-// An app that offers sessions: whoever connects is greeted with the session's data, and hears what they
-// say. It listens on port 7000, for TCP and UDP, and serves one session at a time.
+// An app that offers sessions: whoever connects is greeted with the session's data, and hears what
+// they say. It listens on port 7000, for TCP and UDP, and serves one session at a time.
 //
 //   g++ -std=c++17 -O2 -pthread -I sdk/session examples/sessions/echo.cc -o echo
 #include <netinet/in.h>

@@ -1,9 +1,10 @@
-// Sessions for apps: one header, C++17, POSIX, nothing else. How it is meant: docs/howto/offer-sessions.md
+// Sessions for apps: one header, C++17, POSIX, nothing else. How it is meant:
+// docs/howto/offer-sessions.md
 //
 //   berth::SessionClient client;
-//   client.on_open = [&](const std::string& session, const std::string& data) { ...; client.opened(session); };
-//   client.on_close = [&](const std::string& session, std::chrono::milliseconds grace) { ...; client.closed(session); };
-//   client.start();
+//   client.on_open = [&](const std::string& session, const std::string& data) { ...;
+//   client.opened(session); }; client.on_close = [&](const std::string& session,
+//   std::chrono::milliseconds grace) { ...; client.closed(session); }; client.start();
 #ifndef BERTH_SESSION_HPP
 #define BERTH_SESSION_HPP
 
@@ -54,8 +55,8 @@ inline std::string quoted(std::string_view text) {
   return out + '"';
 }
 
-// Reads one object: texts as they are meant, numbers and words as they are written. What is nested is
-// passed over. Throws std::invalid_argument for what is not JSON.
+// Reads one object: texts as they are meant, numbers and words as they are written. What is nested
+// is passed over. Throws std::invalid_argument for what is not JSON.
 class LineReader {
  public:
   explicit LineReader(std::string_view line) : rest_(line) {}
@@ -78,7 +79,8 @@ class LineReader {
   static void fail() { throw std::invalid_argument("not a line of the session service"); }
 
   void skip_space() {
-    while (!rest_.empty() && std::strchr(" \t\r\n", rest_.front()) != nullptr) rest_.remove_prefix(1);
+    while (!rest_.empty() && std::strchr(" \t\r\n", rest_.front()) != nullptr)
+      rest_.remove_prefix(1);
   }
   char next() {
     if (rest_.empty()) fail();
@@ -200,12 +202,12 @@ inline std::string from_base64(std::string_view text) {
 }  // namespace session_detail
 
 // The connection with the session service of the node, kept up by a thread of its own, which also
-// calls `on_open` and `on_close`. Everything may be called from any thread, also from the callbacks.
-// What is reported while there is no connection is not lost.
+// calls `on_open` and `on_close`. Everything may be called from any thread, also from the
+// callbacks. What is reported while there is no connection is not lost.
 class SessionClient {
  public:
-  // Told once for each session. Answer with `opened` or `failed`, at once or later; an exception is a
-  // failure. The data are those that the session was opened with, byte for byte.
+  // Told once for each session. Answer with `opened` or `failed`, at once or later; an exception is
+  // a failure. The data are those that the session was opened with, byte for byte.
   std::function<void(const std::string& session, const std::string& data)> on_open;
   // Answer with `closed` within the grace: the instance is ended otherwise.
   std::function<void(const std::string& session, std::chrono::milliseconds grace)> on_close;
@@ -213,7 +215,8 @@ class SessionClient {
   std::chrono::milliseconds ping_every{3000};
 
   // From BERTH_SESSION_SOCKET and BERTH_SESSION_TOKEN: what the node's agent has set.
-  SessionClient() : SessionClient(variable("BERTH_SESSION_SOCKET"), variable("BERTH_SESSION_TOKEN")) {}
+  SessionClient()
+      : SessionClient(variable("BERTH_SESSION_SOCKET"), variable("BERTH_SESSION_TOKEN")) {}
   SessionClient(std::string socket, std::string token)
       : socket_(std::move(socket)), token_(std::move(token)) {}
   SessionClient(const SessionClient&) = delete;
@@ -331,7 +334,8 @@ class SessionClient {
 
   // Says what has ended meanwhile, so that it is not opened again.
   std::string hello() const {
-    std::string line = "{\"type\":\"hello\",\"token\":" + session_detail::quoted(token_) + ",\"closed\":[";
+    std::string line =
+        "{\"type\":\"hello\",\"token\":" + session_detail::quoted(token_) + ",\"closed\":[";
     for (const std::string& session : closed_meanwhile_) {
       if (line.back() != '[') line += ',';
       line += session_detail::quoted(session);
@@ -373,7 +377,8 @@ class SessionClient {
     if (size <= 0) return false;
     received.append(chunk, static_cast<std::size_t>(size));
     std::size_t begin = 0;
-    for (std::size_t end = 0; (end = received.find('\n', begin)) != std::string::npos; begin = end + 1) {
+    for (std::size_t end = 0; (end = received.find('\n', begin)) != std::string::npos;
+         begin = end + 1) {
       if (!hear(std::string_view(received).substr(begin, end - begin))) return false;
     }
     received.erase(0, begin);

@@ -9,6 +9,13 @@
 #include "control/rollout/handover.h"
 
 namespace berth::control {
+namespace {
+
+// What a plan refuses or displaces can change what a pool asks for. It settles at once in practice;
+// the bound keeps a surprise from stopping the daemon.
+constexpr int kLooksAtPools = 8;
+
+}  // namespace
 
 Controller::Controller(Config config, Durable restored) : context_(config, std::move(restored)) {}
 
@@ -90,11 +97,15 @@ void Controller::write_down_times() {
 
 // Whose turn it is to be updated, then the plan that does so, until both are done.
 void Controller::plan() {
-  if (!context_.reachability.settled()) return;
+  int looks = 0;
   do {
+    context_.sessions.decide(context_);
+    if (!context_.reachability.settled()) return;
     context_.rollouts.take_turns(context_);
     context_.launcher.decide(context_);
-  } while (context_.rollouts.must_look_again());
+    const bool pools_look = context_.sessions.must_look_again() && ++looks < kLooksAtPools;
+    if (!context_.rollouts.must_look_again() && !pools_look) return;
+  } while (true);
 }
 
 // The order of a step. What comes later sees what was decided before it; each may be repeated
@@ -110,7 +121,6 @@ void Controller::decide() {
   context_.loads.decide(context_, context_.nodes);
   context_.rebalances.decide(context_);
   context_.moves.decide(context_);
-  context_.sessions.decide(context_);
   plan();
   hand_over(context_);
   context_.network.decide(context_);

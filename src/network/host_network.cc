@@ -573,13 +573,8 @@ void HostNetwork::take_away(const std::string& instance_namespace) {
   NetworkNamespace::remove(instance_namespace);
 }
 
-int HostNetwork::open_socket() const {
-  const auto opened = parts_.router.run([]() -> Result<int> {
-    const int fd = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    if (fd >= 0) return fd;
-    return Error{Code::Unavailable, "no socket"};
-  });
-  return opened.value_or(-1);
+int HostNetwork::open_socket(int family, int type) const {
+  return parts_.router.open_socket(family, type);
 }
 
 // What an instance sends, its device at the router receives.

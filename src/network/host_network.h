@@ -1,5 +1,7 @@
 #pragma once
 
+#include <sys/socket.h>
+
 #include <condition_variable>
 #include <filesystem>
 #include <map>
@@ -65,8 +67,9 @@ class HostNetwork final : public runtime::InstanceNetworks {
   // Looks at what there should be; what is missing is made again soon.
   std::string why_not_ready() override;
 
-  // A TCP socket that stands beside the instances, at their router; -1 and errno if there is none.
-  int open_socket() const;
+  // A socket that stands beside the instances, at their router; -1 and errno if there is none.
+  int open_socket(int family = AF_INET,
+                  int type = SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK) const;
 
   // What instances have received and sent, since they have joined; and all of them together with
   // what lies beyond this node, tunnels included.

@@ -541,5 +541,23 @@ TEST_F(TwoOwners, WhatEndedWhileNobodyLookedIsTakenAway) {
   EXPECT_THAT(NetworkNamespace::names(instance_namespace_prefix(tag(*a_))), ::testing::IsEmpty());
 }
 
+TEST(NetworkNamespace, ASocketStandsInside) {
+  if (::geteuid() != 0) GTEST_SKIP() << "networks need root";
+  const std::string name = fmt::format("berth-socket-{}", ::getpid());
+  const auto inside = NetworkNamespace::make(name);
+  NetworkNamespace::remove(name);  // it lives on while it is held
+  ASSERT_TRUE(inside) << inside.error().message;
+  const runtime::shim::Fd listener(inside->open_socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC));
+  ASSERT_TRUE(listener.is_open());
+  ASSERT_EQ(::listen(listener.get(), 1), 0);
+  sockaddr_in at{};
+  socklen_t size = sizeof at;
+  ASSERT_EQ(::getsockname(listener.get(), reinterpret_cast<sockaddr*>(&at), &size), 0);
+  // Its loopback is down: nobody is reached there, as somebody would be from outside.
+  const runtime::shim::Fd caller(inside->open_socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC));
+  EXPECT_NE(::connect(caller.get(), reinterpret_cast<sockaddr*>(&at), size), 0);
+  EXPECT_EQ(errno, ENETUNREACH);
+}
+
 }  // namespace
 }  // namespace berth::network

@@ -5,12 +5,15 @@
 #include <linux/magic.h>
 #include <sched.h>
 #include <sys/mount.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <cstring>
+
+#include "base/check.h"
 
 namespace berth::network {
 namespace {
@@ -97,6 +100,16 @@ std::vector<std::string> NetworkNamespace::names(std::string_view prefix) {
     if (name.starts_with(prefix)) found.push_back(name);
   }
   return found;
+}
+
+int NetworkNamespace::open_socket(int family, int type) const {
+  const auto home = own();
+  if (!home || !enter()) return -1;
+  const int fd = ::socket(family, type, 0);
+  const int error = errno;
+  CHECK(home->enter(), "a thread can go back to where it came from");
+  errno = error;
+  return fd;
 }
 
 bool NetworkNamespace::enter() const { return ::setns(fd_.get(), CLONE_NEWNET) == 0; }

@@ -32,6 +32,10 @@ class NetworkNamespace {
 
   int fd() const { return fd_.get(); }
 
+  // A socket that stands inside; -1 and errno if there is none. The calling thread goes in and
+  // comes back, which takes microseconds.
+  int open_socket(int family, int type) const;
+
   // What the function returns when it is called inside, on a thread that lives only for this.
   template <class Function>
   std::invoke_result_t<Function> run(Function function) const {

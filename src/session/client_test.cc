@@ -31,10 +31,11 @@ std::string random_bytes(std::size_t size) {
   return bytes;
 }
 
-// An example, as an agent starts it.
-class EchoApp {
+// An app, as an agent starts it.
+class App {
  public:
-  EchoApp(const Service& service, std::vector<std::string> command) : port_(testing::free_port()) {
+  App(const Service& service, const std::vector<std::string>& command)
+      : port_(testing::free_port()) {
     const std::vector<std::string> variables{
         "BERTH_SESSION_SOCKET=" + service.path, "BERTH_SESSION_TOKEN=" + service.token,
         "BERTH_PORT_7000=" + std::to_string(port_), "PATH=" + std::string(std::getenv("PATH")),
@@ -49,7 +50,7 @@ class EchoApp {
     const auto envp = pointers(variables);
     EXPECT_EQ(::posix_spawnp(&pid_, argv[0], nullptr, nullptr, argv.data(), envp.data()), 0);
   }
-  ~EchoApp() {
+  ~App() {
     ::kill(pid_, SIGKILL);
     ::waitpid(pid_, nullptr, 0);
   }
@@ -62,6 +63,8 @@ class EchoApp {
   pid_t pid_ = -1;
 };
 
+bool has_python() { return std::system("python3 -c 0 2>/dev/null") == 0; }
+
 class EchoTest : public ::testing::TestWithParam<const char*> {
  protected:
   static std::vector<std::string> command() {
@@ -69,9 +72,7 @@ class EchoTest : public ::testing::TestWithParam<const char*> {
     return {"python3", BERTH_SOURCE_DIR "/examples/sessions/echo.py"};
   }
   void SetUp() override {
-    if (GetParam() == std::string("python") && std::system("python3 -c 0 2>/dev/null") != 0) {
-      GTEST_SKIP() << "there is no python3";
-    }
+    if (GetParam() == std::string("python") && !has_python()) GTEST_SKIP() << "there is no python3";
   }
 
   Service service_;
@@ -80,7 +81,7 @@ INSTANTIATE_TEST_SUITE_P(Clients, EchoTest, ::testing::Values("cpp", "python"),
                          [](const auto& each) { return std::string(each.param); });
 
 TEST_P(EchoTest, ServesASession) {
-  const EchoApp app(service_, command());
+  const App app(service_, command());
   ASSERT_TRUE(service_.told.has("connected"));
   const std::string data = random_bytes(model::SessionSpec::kDataMax);
   service_.service->open(service_.key, "blue \"1\" \xc3\xa9", data);
@@ -108,7 +109,7 @@ TEST_P(EchoTest, ServesASession) {
 }
 
 TEST_P(EchoTest, ComesBackByItself) {
-  const EchoApp app(service_, command());
+  const App app(service_, command());
   service_.service->open(service_.key, "blue", "data");
   ASSERT_TRUE(service_.told.has("opened blue"));
   const Stream client = app.connect();
@@ -193,6 +194,42 @@ TEST_F(ClientTest, WhatEndsWithoutAConnectionIsNotOpenedAgain) {
   EXPECT_TRUE(service_.told.has("closed red"));
   EXPECT_EQ(seen_.count("open blue"), 1u);
   EXPECT_EQ(seen_.count("open red"), 1u);
+}
+
+// What the example does not do. The names of sessions tell it what to do.
+constexpr char kPythonApp[] = R"(
+import sys
+sys.path.insert(0, sys.argv[1])
+from berth_session import SessionClient
+client = SessionClient()
+opened = []
+def open_session(session, data):
+    opened.append(session)
+    if session == "fail":
+        raise ValueError("as told")
+    client.opened(session)
+    if session == "end blue":
+        client._hang_up()
+        client.closed("blue")
+    if session == "count":
+        client.clients("count", opened.count("blue"))
+client.on_open = open_session
+client.start()
+client._thread.join()
+)";
+
+TEST(PythonClient, FailsAndEndsSessionsAsItShould) {
+  if (!has_python()) GTEST_SKIP() << "there is no python3";
+  Service service;
+  const App app(service, {"python3", "-c", kPythonApp, BERTH_SOURCE_DIR "/sdk/session"});
+  service.service->open(service.key, "blue", "");
+  EXPECT_TRUE(service.told.has("opened blue"));
+  service.service->open(service.key, "end blue", "");
+  EXPECT_TRUE(service.told.has("closed blue"));
+  service.service->open(service.key, "count", "");
+  EXPECT_TRUE(service.told.has("clients count 1"));
+  service.service->open(service.key, "fail", "");
+  EXPECT_TRUE(service.told.has("opened fail: as told"));
 }
 
 TEST_F(ClientTest, WaitsForAServiceThatIsNotThereYet) {

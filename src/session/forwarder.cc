@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "session/datagrams.h"
 #include "session/tcp_relay.h"
 #include "session/udp_relay.h"
 #include "shell/clock.h"
@@ -62,6 +63,7 @@ Result<Fd> listen_at(const Endpoint& endpoint, int type) {
   if (address->family() == AF_INET6) turn_on(fd.get(), IPPROTO_IPV6, IPV6_V6ONLY);
   // Connections of who had the port before do not count, listeners do. With UDP it would allow two.
   if (type == SOCK_STREAM) turn_on(fd.get(), SOL_SOCKET, SO_REUSEADDR);
+  if (type == SOCK_DGRAM) tell_paths(fd.get(), address->family());
   if (::bind(fd.get(), address->get(), address->size()) != 0 ||
       (type == SOCK_STREAM && ::listen(fd.get(), kBacklog) != 0)) {
     return cannot_listen(endpoint, type);

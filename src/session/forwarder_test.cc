@@ -236,6 +236,35 @@ TEST(Forwarder, SpeaksVersion6) {
   EXPECT_EQ(target.accept().receive(2), "in");
 }
 
+TEST(Forwarder, SpeaksVersion6WithDatagrams) {
+  ForwarderHarness harness;
+  const Port target(SOCK_DGRAM);
+  auto forward = a_udp_forward(target);
+  forward.listen.address = "::";
+  if (!harness.forwarder->open(forward)) GTEST_SKIP() << "this machine has no IPv6";
+  const auto to = SocketAddress::of({"::1", forward.listen.port});
+  const Stream client(Fd(::socket(AF_INET6, SOCK_DGRAM | SOCK_CLOEXEC, 0)));
+  ASSERT_EQ(::connect(client.fd(), to->get(), to->size()), 0);
+  client.send("who?");
+  target.send("me", target.receive().from);
+  EXPECT_EQ(client.receive(2), "me");
+}
+
+TEST(Forwarder, AnAnswerComesFromTheAddressThatWasAsked) {
+  ForwarderHarness harness;
+  const Port target(SOCK_DGRAM);
+  auto forward = a_udp_forward(target);
+  forward.listen.address = "0.0.0.0";
+  ASSERT_TRUE(harness.forwarder->open(forward));
+  const Port client(SOCK_DGRAM);
+  for (const char* address : {"127.0.0.2", "127.0.0.3"}) {
+    const Endpoint asked{address, forward.listen.port};
+    client.send("who?", asked);
+    target.send("me", target.receive().from);
+    EXPECT_EQ(client.receive().from, *SocketAddress::of(asked));
+  }
+}
+
 TEST(Endpoint, IsReadAndWritten) {
   for (const char* text : {"10.1.2.3:7000", "[fd00::7]:65535"}) {
     ASSERT_TRUE(parse_endpoint(text)) << text;

@@ -40,8 +40,8 @@ struct Traffic {
   friend bool operator==(const Traffic&, const Traffic&) = default;
 };
 
-// Called by a thread of the gateway, which may call it back. What was on its way when a forward was
-// closed may still be told.
+// Both must be there. Called by a thread of the gateway, which may call the gateway. What was on
+// its way when a forward was closed may still be told.
 struct GatewayCallbacks {
   // Somebody has come: the first connection or datagram.
   std::function<void(const std::string& id)> used;

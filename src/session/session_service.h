@@ -18,8 +18,8 @@
 
 namespace berth::session {
 
-// What apps say. Called by the service's thread, which may call the service. What was on its way
-// when an instance was ended may still be told.
+// What apps say; all of them must be there. Called by the service's thread, which may call the
+// service. What was on its way when an instance was ended may still be told.
 struct SessionCallbacks {
   using Key = model::InstanceKey;
 

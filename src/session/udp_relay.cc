@@ -40,28 +40,28 @@ std::optional<Time> UdpRelay::tend(Time now) {
 void UdpRelay::hear_clients() {
   Datagram& room = datagram_room();
   for (int i = 0; i < kDatagramsPerEvent; ++i) {
-    SocketAddress client;
-    const auto size =
-        ::recvfrom(socket_.fd(), room.data(), room.size(), 0, client.room(), client.room_size());
-    if (size < 0) return;
-    pass_on(client, room.data(), static_cast<std::size_t>(size));
+    Path client;
+    const auto size = receive_datagram(socket_.fd(), room.data(), room.size(), client);
+    if (!size) return;
+    pass_on(client, room.data(), *size);
   }
 }
 
-void UdpRelay::pass_on(const SocketAddress& client, const char* bytes, std::size_t size) {
+void UdpRelay::pass_on(const Path& client, const char* bytes, std::size_t size) {
   Flow* flow = flow_of(client);
   if (flow == nullptr) return;
   touch(*flow);
+  flow->client.ours = client.ours;
   traffic_.bytes_in += size;
   ::send(flow->target.fd(), bytes, size, MSG_NOSIGNAL);
 }
 
-UdpRelay::Flow* UdpRelay::flow_of(const SocketAddress& client) {
-  const auto known = by_client_.find(client);
+UdpRelay::Flow* UdpRelay::flow_of(const Path& client) {
+  const auto known = by_client_.find(client.peer);
   return known != by_client_.end() ? known->second : make_flow(client);
 }
 
-UdpRelay::Flow* UdpRelay::make_flow(const SocketAddress& client) {
+UdpRelay::Flow* UdpRelay::make_flow(const Path& client) {
   if (flows_.size() >= config_.flows_max) end_quietest();
   Fd socket = config_.connect();
   if (!socket.is_open()) return nullptr;
@@ -71,7 +71,7 @@ UdpRelay::Flow* UdpRelay::make_flow(const SocketAddress& client) {
     flows_.pop_back();
     return nullptr;
   }
-  by_client_.emplace(client, &flow);
+  by_client_.emplace(client.peer, &flow);
   ++traffic_.connections;
   ++traffic_.open;
   config_.changed();
@@ -86,8 +86,7 @@ void UdpRelay::hear_target(Flow& flow) {
     if (size < 0) return;
     touch(flow);
     traffic_.bytes_out += static_cast<std::uint64_t>(size);
-    ::sendto(socket_.fd(), room.data(), static_cast<std::size_t>(size), MSG_NOSIGNAL,
-             flow.client.get(), flow.client.size());
+    send_back(socket_.fd(), {room.data(), static_cast<std::size_t>(size)}, flow.client);
   }
 }
 
@@ -98,7 +97,7 @@ void UdpRelay::touch(Flow& flow) {
 
 void UdpRelay::end_quietest() {
   CHECK(!flows_.empty(), "there is one");
-  by_client_.erase(flows_.front().client);
+  by_client_.erase(flows_.front().client.peer);
   flows_.pop_front();
   --traffic_.open;
   config_.changed();

@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "base/time.h"
+#include "session/datagrams.h"
 #include "session/endpoint.h"
 #include "session/fd.h"
 #include "session/gateway.h"
@@ -37,21 +38,21 @@ class UdpRelay {
 
  private:
   struct Flow {
-    Flow(UdpRelay& relay, Fd socket, const SocketAddress& from)
+    Flow(UdpRelay& relay, Fd socket, const Path& from)
         : target(relay.poller_, std::move(socket),
                  [this, &relay](auto) { relay.hear_target(*this); }),
           client(from) {}
 
     Watch target;
-    const SocketAddress client;
+    Path client;
     Time last{};
     std::list<Flow>::iterator self;
   };
 
   void hear_clients();
-  void pass_on(const SocketAddress& client, const char* bytes, std::size_t size);
-  Flow* flow_of(const SocketAddress& client);
-  Flow* make_flow(const SocketAddress& client);
+  void pass_on(const Path& client, const char* bytes, std::size_t size);
+  Flow* flow_of(const Path& client);
+  Flow* make_flow(const Path& client);
   void hear_target(Flow& flow);
   void touch(Flow& flow);
   void end_quietest();

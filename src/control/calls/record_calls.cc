@@ -271,6 +271,12 @@ Result<void> delete_namespace(Context& context, const DeleteCall& call) {
                                              "first, or all at once with --cascade",
                                              call.name, list_text(applications))};
   }
+  const std::size_t sessions = context.sessions.open_sessions_in(call.name);
+  if (sessions > 0 && call.cascade == Cascade::No) {
+    return Error{Code::Conflict, fmt::format("namespace {} has {} open sessions: close them first, "
+                                             "or all at once with --cascade",
+                                             call.name, sessions)};
+  }
   for (const auto& key : applications) {
     context.sessions.application_changed(key);
     context.state.erase<model::Application>(key);

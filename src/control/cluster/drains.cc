@@ -26,7 +26,8 @@ bool is_empty(const Context& context, const model::NodeId& id) {
   const auto must_go = [&](const model::InstanceKey& key) {
     return is_service(context, key) && !has_finished(*node, key);
   };
-  return std::ranges::none_of(context.state.instances_on(id), must_go) &&
+  return context.sessions.pools().on(id).empty() &&
+         std::ranges::none_of(context.state.instances_on(id), must_go) &&
          std::ranges::none_of(node->reported, [](const auto& entry) {
            return entry.second.type != model::ItemType::Component && !entry.second.finished;
          });

@@ -39,7 +39,7 @@ std::optional<std::uint32_t> Pool::free_slot() const {
 
 Pool::Group Pool::group_of(const PoolMember& member) {
   if (member.stage == Stage::Terminating) return Group::Terminating;
-  if (member.leaves) return Group::Leaving;
+  if (member.leaves || member.drained) return Group::Leaving;
   switch (member.stage) {
     case Stage::Asked: return member.for_standby ? Group::MakingStandby : Group::Unplaced;
     case Stage::Placed:

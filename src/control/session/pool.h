@@ -43,6 +43,7 @@ struct PoolMember {
   std::uint32_t image = 0;
   std::uint32_t uid = 0;
   bool for_standby = false;  // it stands still as soon as it runs
+  bool drained = false;      // by its node
   bool leaves = false;       // it is replaced elsewhere; it serves on until then
   bool cannot_pause = false;
   Time since;              // of its stage

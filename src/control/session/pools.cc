@@ -179,9 +179,11 @@ void Pools::end_all(Context& context, ApplicationPool& pool) {
 
 template <class Change>
 void Pools::change(ApplicationPool& pool, std::uint32_t number, Change change) {
+  const PoolMember& member = *pool.pool.find(number);
+  const auto before = std::pair(Pool::group_of(member), member.sessions.size());
   pool.pool.change(number, change);
-  dirty_.insert(pool.key);
   changed_.insert(pool.key);
+  if (before != std::pair(Pool::group_of(member), member.sessions.size())) dirty_.insert(pool.key);
 }
 
 void Pools::set_waiting(const model::ApplicationKey& key, std::uint32_t sessions) {
@@ -269,8 +271,8 @@ void Pools::add_to(placement::Snapshot& snapshot) const {
     const model::Application& application = pool.application ? *pool.application : kNone;
     const bool somebody_waits = pool.waiting > 0;
     for (const auto& [number, member] : pool.pool.members()) {
-      const bool is_bound =
-          !member.sessions.empty() || member.leaves || member.stage == Stage::Terminating;
+      const bool is_bound = !member.sessions.empty() || member.leaves || member.drained ||
+                            member.stage == Stage::Terminating;
       snapshot.pools.push_back({.key = member.key,
                                 .item = member.edition.item.get(),
                                 .priority = application.priority,
@@ -363,8 +365,8 @@ std::vector<const PoolMember*> Pools::lower_on(const model::NodeId& node,
   std::vector<const PoolMember*> members;
   for (const model::InstanceKey& key : on(node)) {
     const PoolMember* member = find_member(key);
-    const bool may_go =
-        member->sessions.empty() && !member->leaves && member->stage != Stage::Terminating;
+    const bool may_go = member->sessions.empty() && !member->leaves && !member->drained &&
+                        member->stage != Stage::Terminating;
     if (may_go && priority_of(*member) < priority) members.push_back(member);
   }
   return members;
@@ -488,6 +490,21 @@ void Pools::lose_node(Context& context, const model::NodeId& node, const model::
   for (const model::InstanceKey& key : known) gone(context, key, why);
 }
 
+void Pools::drain(Context& context, const model::NodeId& node, Drained drained) {
+  const std::set<model::InstanceKey> known = on(node);
+  for (const model::InstanceKey& key : known) {
+    ApplicationPool& pool = pool_of(key);
+    const PoolMember& member = *pool.pool.find(key.index);
+    if (member.drained != (drained != Drained::No)) {
+      change(pool, key.index,
+             [&](PoolMember& changed) { changed.drained = drained != Drained::No; });
+    }
+    if (drained == Drained::Overdue && member.sessions.empty()) {
+      terminate(context, pool, key.index, 10s, {"NodeDrained", "its node is drained"});
+    }
+  }
+}
+
 void Pools::came_up(Context& context, ApplicationPool& pool, std::uint32_t number) {
   const PoolMember& member = *pool.pool.find(number);
   const bool began = member.stage == Stage::Starting;
@@ -556,7 +573,7 @@ void Pools::decide(Context& context) {
       scale(context, pool);
       reserve_numbers(context, pool);
     } else if (pool.pool.empty()) {
-      context.state.erase<model::NumberBlockRecord>(key);
+      // Its numbers stay on record: a node that is away may have one of them.
       pools_.erase(found);
     } else {
       end_all(context, pool);
@@ -584,6 +601,7 @@ void Pools::scale(Context& context, ApplicationPool& pool) {
   const std::uint32_t removable = pool.surplus.least(context.now, policy.cooldown);
   carry_out(context, pool, model::scaling_step(policy, slots, sizes, removable));
   roll(context, pool);
+  end_replaced(context, pool);
   std::optional<Time> next = pool.surplus.grows_at(context.now, policy.cooldown);
   if (pool.not_before && *pool.not_before > context.now) take_earlier(next, pool.not_before);
   wakes_.set(pool.key, next);
@@ -676,6 +694,17 @@ void Pools::roll(Context& context, ApplicationPool& pool) {
       context, pool,
       std::min({burst - under_way, static_cast<std::uint32_t>(old.size()), policy.maximum - all}),
       For::Sessions);
+}
+
+// Who leaves its node goes when those who take its place are ready, or are not needed.
+void Pools::end_replaced(Context& context, ApplicationPool& pool) {
+  const model::PoolSizes sizes = sizes_of(pool);
+  if (sizes.unplaced + sizes.pending > 0) return;
+  const std::set<std::uint32_t> leaving = pool.pool.of(Group::Leaving);
+  for (const std::uint32_t number : leaving) {
+    if (!pool.pool.find(number)->sessions.empty()) continue;
+    terminate(context, pool, number, 10s, {"Replaced", "its place is another's by now"});
+  }
 }
 
 // After orders: what leaves a node still takes its room.

@@ -108,6 +108,9 @@ class Pools {
   void forget_unlisted(Context& context, const model::NodeId& node,
                        const std::set<model::InstanceKey>& listed);
   void lose_node(Context& context, const model::NodeId& node, const model::Problem& why);
+  // Whoever is on a node that is drained is replaced elsewhere, and gets no new session.
+  enum class Drained { No, Yes, Overdue };
+  void drain(Context& context, const model::NodeId& node, Drained drained);
   std::vector<LostMember> take_lost() { return std::exchange(lost_, {}); }
 
   // --- Decisions.
@@ -116,7 +119,9 @@ class Pools {
   void send(Step& step) { orders_.send(step); }
   void became_durable(std::uint64_t revision);
   Time next(const Step& step) const;
-  void look_at(const model::ApplicationKey& key) { dirty_.insert(key); }
+  // Something has changed since it decided.
+  bool must_look_again() const { return !dirty_.empty(); }
+  const std::set<model::ApplicationKey>& to_look_at() const { return dirty_; }
   std::vector<model::ApplicationKey> take_changed();
 
  private:
@@ -133,6 +138,7 @@ class Pools {
   void remove(Context& context, ApplicationPool& pool, Pool::Group group, std::uint32_t count);
   void carry_out(Context& context, ApplicationPool& pool, const model::ScalingStep& step);
   void roll(Context& context, ApplicationPool& pool);
+  void end_replaced(Context& context, ApplicationPool& pool);
   void end_all(Context& context, ApplicationPool& pool);
   void terminate(Context& context, ApplicationPool& pool, std::uint32_t number, Duration grace,
                  const model::Problem& why);

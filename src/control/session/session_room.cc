@@ -16,6 +16,18 @@ using Stage = PoolMember::Stage;
 constexpr Duration kLeastRetry = 100ms;
 constexpr Duration kLongestRetry = 30s;
 
+constexpr std::size_t kNameMax = 63;
+constexpr std::size_t kRequestIdMax = 256;
+
+std::optional<Error> wrong_with_name(const std::string& name) {
+  const auto is_plain = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-' || c == '.';
+  };
+  if (name.size() <= kNameMax && std::ranges::all_of(name, is_plain)) return std::nullopt;
+  return Error{Code::InvalidInput,
+               "the name of a session has at most 63 small letters, digits, '-' and '.'"};
+}
+
 // A number of ports that are one from outside: the same for TCP and UDP.
 std::vector<std::uint16_t> exposed_numbers(const model::Item& item) {
   std::set<std::uint16_t> numbers;
@@ -56,6 +68,10 @@ std::optional<Error> SessionRoom::objection(const Context& context,
     return Error{Code::InvalidInput,
                  fmt::format("the data are {} bytes; at most {} can be handed to a session",
                              call.data.size(), model::SessionSpec::kDataMax)};
+  }
+  if (auto why = wrong_with_name(call.name)) return why;
+  if (call.request_id.size() > kRequestIdMax) {
+    return Error{Code::InvalidInput, "a request id has at most 256 bytes"};
   }
   const auto is_not_positive = [](const std::optional<Duration>& time) {
     return time && *time <= Duration{};
@@ -113,7 +129,7 @@ Session SessionRoom::make(const Context& context, const OpenSessionCall& call,
   session.spec.data = call.data;
   session.spec.close_grace = options.close_grace;
   session.spec.claim = options.claim;
-  session.spec.ttl = call.ttl ? call.ttl : options.ttl;
+  session.spec.ttl = call.ttl ? std::optional(bounded(*call.ttl)) : options.ttl;
   session.spec.idle_timeout = options.idle_timeout;
   session.spec.reopen = call.reopen.value_or(options.reopen);
   session.application = call.application;
@@ -481,7 +497,8 @@ void SessionRoom::decide(Context& context) {
   end_lost(context);
   end_overdue(context);
   end_sessions_of_deleted(context);
-  end_sessions_after_drains(context);
+  follow_drains(context);
+  for (const model::ApplicationKey& key : pools_.to_look_at()) to_serve_.insert(key);
   for (const model::ApplicationKey& key : std::exchange(to_serve_, {})) serve_waiting(context, key);
   pools_.decide(context);
   end_lost(context);
@@ -492,9 +509,8 @@ void SessionRoom::decide(Context& context) {
 void SessionRoom::tell(Context& context) {
   pools_.start_placed(context);
   pools_.send(context);
-  for (const model::ApplicationKey& key : pools_.take_changed()) {
-    context.effects.pools_changed.push_back(key);
-    to_serve_.insert(key);
+  for (model::ApplicationKey& key : pools_.take_changed()) {
+    context.effects.pools_changed.push_back(std::move(key));
   }
 }
 
@@ -574,19 +590,28 @@ void SessionRoom::end_sessions_of_deleted(Context& context) {
   }
 }
 
-// They had their time until the deadline of the drain.
-void SessionRoom::end_sessions_after_drains(Context& context) {
+// Sessions have their time until the deadline of the drain.
+void SessionRoom::follow_drains(Context& context) {
   for (const auto& [id, record] : context.state.durable().nodes) {
-    if (!record.drain || !record.drain->overdue || pools_.on(id).empty()) continue;
-    const std::set<model::InstanceKey> keys = pools_.on(id);
-    for (const model::InstanceKey& key : keys) {
-      const PoolMember* member = pools_.find_member(key);
-      const std::set<model::SessionRef> refs = member->sessions;
-      for (const model::SessionRef& ref : refs) {
-        Session* session = sessions_.find(ref);
-        if (session == nullptr || session->state == SessionState::Closing) continue;
-        close(context, *session, session->spec.close_grace, {"NodeDrained", "its node is drained"});
-      }
+    if (pools_.on(id).empty()) continue;
+    using Drained = Pools::Drained;
+    const bool is_overdue = record.drain && record.drain->overdue;
+    const Drained drained = is_overdue     ? Drained::Overdue
+                            : record.drain ? Drained::Yes
+                                           : Drained::No;
+    if (is_overdue) close_all_on(context, id, {"NodeDrained", "its node is drained"});
+    pools_.drain(context, id, drained);
+  }
+}
+
+void SessionRoom::close_all_on(Context& context, const model::NodeId& node,
+                               const model::Problem& why) {
+  for (const model::InstanceKey& key : pools_.on(node)) {
+    const std::set<model::SessionRef> refs = pools_.find_member(key)->sessions;
+    for (const model::SessionRef& ref : refs) {
+      Session* session = sessions_.find(ref);
+      if (session == nullptr || session->state == SessionState::Closing) continue;
+      close(context, *session, session->spec.close_grace, why);
     }
   }
 }
@@ -598,6 +623,7 @@ void SessionRoom::forget(Context& context, const model::NodeId& node) {
 }
 
 Time SessionRoom::next(const Context& context) const {
+  if (!context.reachability.settled()) return kNever;
   if (!to_serve_.empty()) return context.now;
   Time next = std::min(sessions_.next(), pools_.next(context));
   for (const auto& [node, at] : silent_) next = std::min(next, at);

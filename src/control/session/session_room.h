@@ -36,6 +36,8 @@ class SessionRoom {
   // --- Decisions. `decide` before the plan, `tell` after the orders of the step.
   void decide(Context& context);
   void tell(Context& context);
+  // Something has changed since it decided, by the plan.
+  bool must_look_again() const { return !to_serve_.empty() || pools_.must_look_again(); }
   Time next(const Context& context) const;
   void forget(Context& context, const model::NodeId& node);
 
@@ -76,7 +78,8 @@ class SessionRoom {
   void end_lost(Context& context);
   void lose_silent_nodes(Context& context);
   void end_sessions_of_deleted(Context& context);
-  void end_sessions_after_drains(Context& context);
+  void follow_drains(Context& context);
+  void close_all_on(Context& context, const model::NodeId& node, const model::Problem& why);
   void shown(Context& context, const Session& session);
   model::SessionStatus status_of(const Step& step, const Session& session) const;
   static std::string address_of(const ObservedNode& node);

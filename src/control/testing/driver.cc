@@ -98,6 +98,18 @@ void Driver::restart_with(Durable disk) {
   restart();
 }
 
+CallId Driver::open_session(OpenSessionCall call) {
+  call.call = ++last_call_;
+  if (call.caller.empty()) call.caller = "tester";
+  tell({std::move(call)});
+  return last_call_;
+}
+
+CallId Driver::close_session(const model::SessionKey& key, std::optional<Duration> grace) {
+  tell({CloseSessionCall{++last_call_, key, grace}});
+  return last_call_;
+}
+
 CallId Driver::release(Release how) {
   tell({ReleaseCall{++last_call_, how}});
   return last_call_;
@@ -161,6 +173,8 @@ void Driver::begin() {
 Event Driver::open(const std::string& node) {
   connections_[node_id(node)] = ++last_connection_;
   last_report_[node_id(node)] = now_;
+  const auto agent = agents_.find(node_id(node));
+  if (agent != agents_.end()) agent->second.pool.connected();
   return NodeConnected{node_id(node), last_connection_};
 }
 
@@ -195,6 +209,10 @@ void Driver::collect(const Effects& effects) {
   append(effects_.notes, effects.notes);
   effects_.wake_at = wake_at_ = effects.wake_at;
   append(undelivered_, effects.commands);
+  append(effects_.pool_commands, effects.pool_commands);
+  append(effects_.session_replies, effects.session_replies);
+  append(undelivered_to_pools_, effects.pool_commands);
+  if (effects.tell_when_durable) durable_facts_.push_back(WritesDurable{revision()});
   steps_.emplace_back(now_, effects);
 }
 
@@ -233,15 +251,20 @@ void Driver::check_wake(const std::optional<Time>& wake_at) {
   Controller copy = *controller_;
   const Effects effects = copy.step(before, {});
   EXPECT_TRUE(effects.writes.empty() && effects.commands.empty() && effects.replies.empty() &&
-              effects.changes.empty() && effects.notes.empty())
+              effects.changes.empty() && effects.notes.empty() && effects.pool_commands.empty() &&
+              effects.session_replies.empty())
       << "something happened before wake_at: "
       << (effects.notes.empty() ? "nothing to tell" : effects.notes[0].text);
 }
 
 void Driver::let_agents_answer() {
-  for (int answers = 0; !undelivered_.empty(); ++answers) {
+  const auto is_quiet = [this] {
+    return undelivered_.empty() && undelivered_to_pools_.empty() && durable_facts_.empty();
+  };
+  for (int answers = 0; !is_quiet(); ++answers) {
     ASSERT_LT(answers, kAnswersMax) << "controller and agents do not come to rest";
-    std::vector<Event> reports;
+    std::vector<Event> reports = std::exchange(durable_facts_, {});
+    let_pools_answer(reports);
     for (Outgoing& outgoing : std::exchange(undelivered_, {})) {
       outgoing.command.receipt = {durable().counters.cluster, outgoing.command.number, "sealed",
                                   config_.life};
@@ -253,6 +276,16 @@ void Driver::let_agents_answer() {
       reports.push_back(reported(outgoing.node.value(), agent->second.answer(outgoing.command)));
     }
     if (!reports.empty()) step(std::move(reports));
+  }
+}
+
+void Driver::let_pools_answer(std::vector<Event>& reports) {
+  for (const PoolOutgoing& outgoing : std::exchange(undelivered_to_pools_, {})) {
+    const auto connection = connections_.find(outgoing.node);
+    const bool open = connection != connections_.end() && connection->second == outgoing.connection;
+    const auto agent = agents_.find(outgoing.node);
+    if (!open || agent == agents_.end() || !agent->second.answers) continue;
+    reports.push_back(reported(outgoing.node.value(), agent->second.answer(outgoing.command)));
   }
 }
 

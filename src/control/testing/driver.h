@@ -37,6 +37,8 @@ class Driver {
   CallId cordon(const std::string& node, Scheduling scheduling = Scheduling::Cordoned);
   CallId drain(const std::string& node, Duration deadline = {});
   CallId forget(const std::string& node);
+  CallId open_session(OpenSessionCall call);
+  CallId close_session(const model::SessionKey& key, std::optional<Duration> grace = {});
   CallId pause(const model::InstanceKey& key, model::Pausing pausing = model::Pausing::Paused);
 
   FakeAgent& add(const std::string& node, const model::NodeInfo& info = a_node());
@@ -107,6 +109,14 @@ class Driver {
     return std::nullopt;
   }
   bool is_idle() const;
+  template <class Answer>
+  std::optional<Answer> session_reply_to(CallId call) const {
+    for (const SessionReply& reply : effects_.session_replies) {
+      const auto* answer = std::get_if<Answer>(&reply.answer);
+      if (reply.call == call && answer != nullptr) return *answer;
+    }
+    return std::nullopt;
+  }
 
  private:
   static constexpr int kAnswersMax = 200;
@@ -130,6 +140,7 @@ class Driver {
   void check_wake(const std::optional<Time>& wake_at);
 
   void let_agents_answer();
+  void let_pools_answer(std::vector<Event>& reports);
 
   bool sends_heartbeats(const model::NodeId& node) const;
 
@@ -152,6 +163,8 @@ class Driver {
   std::map<model::NodeId, model::CommandNumber> last_numbers_;
   std::map<model::InstanceKey, model::InstanceStatus> published_;
   std::vector<Outgoing> undelivered_;
+  std::vector<PoolOutgoing> undelivered_to_pools_;
+  std::vector<Event> durable_facts_;  // to be told with the next step
   Effects effects_;
   Effects first_;
   std::vector<std::pair<Time, Effects>> steps_;

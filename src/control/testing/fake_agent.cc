@@ -15,21 +15,28 @@ model::Report FakeAgent::answer(const model::Command& command) {
   return changes();
 }
 
+model::Report FakeAgent::answer(const model::PoolCommand& command) {
+  pool.carry_out(command);
+  return changes();
+}
+
 model::Report FakeAgent::full() {
   clear_changes();
   model::Report report = begin(++revision_);
   report.full = true;
   report.node = info;
   report.receipt = receipt;
+  report.pool = pool.take_all();
   for (const auto& [key, status] : statuses) report.instances.push_back(status);
   report.states = std::exchange(saved_, {});
   return report;
 }
 
 model::Report FakeAgent::changes() {
-  const bool any = node_changed_ || !changed_.empty() || !saved_.empty();
+  const bool any = node_changed_ || !changed_.empty() || !saved_.empty() || pool.has_news();
   model::Report report = begin(any ? ++revision_ : revision_);
   if (node_changed_) report.node = info;
+  if (pool.has_news()) report.pool = pool.take_news();
   for (const model::InstanceKey& key : changed_) {
     const auto known = statuses.find(key);
     known == statuses.end() ? report.gone.push_back(key)

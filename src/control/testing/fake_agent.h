@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "control/testing/builders.h"
+#include "control/testing/fake_pool.h"
 #include "model/protocol.h"
 
 namespace berth::control {
@@ -31,6 +32,8 @@ class FakeAgent {
   // What it runs, as it was told.
   const std::map<model::InstanceKey, model::InstanceSpec>& wanted() const { return wanted_; }
 
+  FakePool pool;
+
   bool answers = true;           // by itself; else only when the test says so
   bool knows_preparing = true;   // else it is of an earlier release
   bool prepares_slowly = false;  // what it shall prepare is fetched until the test says otherwise
@@ -41,6 +44,8 @@ class FakeAgent {
 
   // Carries out the command if it may, and says so.
   model::Report answer(const model::Command& command);
+
+  model::Report answer(const model::PoolCommand& command);
 
   model::Report full();
 
