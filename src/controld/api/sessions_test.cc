@@ -20,7 +20,7 @@ model::Manifest an_application(std::uint32_t maximum) {
   model::Item item;
   item.id = model::ItemId("echo");
   item.version = "1";
-  item.images.emplace_back().command = {"x"};
+  item.images.emplace_back().form = model::CommandImage{{"x"}};
   item.ports.push_back({.number = 8080});
   model::Application application;
   application.name = "echo";
