@@ -13,6 +13,7 @@ enum class ExitCode {
   NotFound = 4,
   Timeout = 5,
   Unreachable = 6,
+  Busy = 7,      // of `session open` only: as many wait as may be served
   Changes = 10,  // of `plan` only
   Interrupted = 130,
 };

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <array>
 #include <optional>
+#include <utility>
 
 namespace berth::client {
 namespace {
@@ -24,7 +25,18 @@ std::string letters_of(std::string_view text) {
   return letters;
 }
 
+// What is said of sessions in words of its own.
+constexpr std::array kOtherWords{
+    std::pair<std::string_view, Code>{"busy", Code::Exhausted},
+    std::pair<std::string_view, Code>{"timeout", Code::NotDurable},
+    std::pair<std::string_view, Code>{"failed", Code::Conflict},
+    std::pair<std::string_view, Code>{"closed", Code::Conflict},
+};
+
 std::optional<Code> parse_code(std::string_view text) {
+  for (const auto& [word, code] : kOtherWords) {
+    if (word == letters_of(text)) return code;
+  }
   for (const Code code : kCodes) {
     if (letters_of(to_string(code)) == letters_of(text)) return code;
   }

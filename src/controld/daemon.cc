@@ -177,6 +177,10 @@ class Daemon::Impl {
   Loop::Ports ports() {
     return {.send = [this](const control::Outgoing& outgoing) { send(outgoing); },
             .send_pool = [this](const control::PoolOutgoing& outgoing) { send_pool(outgoing); },
+            .tell_sessions =
+                [this](const control::Controller& controller, const control::Effects& effects) {
+                  publisher_.tell_sessions(controller, effects);
+                },
             .stepped =
                 [this](const control::Controller& controller, const control::Effects& effects) {
                   return publisher_.stepped(controller, effects);

@@ -2,6 +2,7 @@
 
 #include <arpa/inet.h>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <openssl/rand.h>
 
 #include <algorithm>
@@ -21,9 +22,10 @@ constexpr std::size_t kNameMax = 253;
 constexpr std::size_t kHostsMax = 64;
 constexpr int kSecurityBitsLeast = 112;  // RSA with 2048 bits
 
-constexpr std::array<std::pair<Role, std::string_view>, 4> kRoles{{
+constexpr std::array<std::pair<Role, std::string_view>, 5> kRoles{{
     {Role::Admin, "admin"},
     {Role::Viewer, "viewer"},
+    {Role::Client, "client"},
     {Role::Node, "node"},
     {Role::Server, "server"},
 }};
@@ -129,11 +131,32 @@ Result<Owned<EVP_PKEY>> checked_key_of(const std::string& request_pem) {
   return key;
 }
 
+std::vector<std::string> split(std::string_view text, char separator) {
+  std::vector<std::string> parts;
+  for (std::size_t end = 0; end != text.npos; text.remove_prefix(end + 1)) {
+    end = text.find(separator);
+    parts.emplace_back(text.substr(0, end));
+    if (end == text.npos) break;
+  }
+  return parts;
+}
+
+// Those of a client, and nobody else has any.
+bool are_namespaces_of(Role role, const std::vector<std::string>& namespaces) {
+  if (role != Role::Client) return namespaces.empty();
+  return !namespaces.empty() && namespaces.size() <= Identity::kNamespacesMax &&
+         std::ranges::all_of(namespaces, [](const std::string& ns) { return is_name(ns); });
+}
+
 Result<void> check_identity(const Identity& identity, const std::vector<std::string>& hosts) {
   if (!is_name(identity.name)) {
     return invalid_input(
         "no name for a certificate: letters, digits, '.', '_' and '-', beginning with a letter or "
         "digit");
+  }
+  if (!are_namespaces_of(identity.role, identity.namespaces)) {
+    return invalid_input(fmt::format("a client has 1 to {} namespaces, and nobody else has any",
+                                     Identity::kNamespacesMax));
   }
   if (hosts.size() > kHostsMax) return invalid_input("too many hosts for one certificate");
   for (const std::string& host : hosts) {
@@ -162,16 +185,22 @@ std::optional<Role> parse_role(std::string_view text) {
 }
 
 std::string to_string(const Identity& identity) {
-  return fmt::format("{}/{}", to_string(identity.role), identity.name);
+  const std::string name = fmt::format("{}/{}", to_string(identity.role), identity.name);
+  if (identity.namespaces.empty()) return name;
+  return fmt::format("{}/{}", name, fmt::join(identity.namespaces, ","));
 }
 
 std::optional<Identity> parse_identity(std::string_view common_name) {
   const std::size_t slash = common_name.find('/');
   if (slash == common_name.npos) return std::nullopt;
   const auto role = parse_role(common_name.substr(0, slash));
-  const std::string_view name = common_name.substr(slash + 1);
+  const std::string_view rest = common_name.substr(slash + 1);
+  const std::string_view name = rest.substr(0, rest.find('/'));
   if (!role || !is_name(name)) return std::nullopt;
-  return Identity{*role, std::string(name)};
+  Identity identity{*role, std::string(name)};
+  if (name.size() < rest.size()) identity.namespaces = split(rest.substr(name.size() + 1), ',');
+  if (!are_namespaces_of(*role, identity.namespaces)) return std::nullopt;
+  return identity;
 }
 
 std::string make_key() {

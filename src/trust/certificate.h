@@ -11,15 +11,19 @@
 // Who is who: keys, certificates and the authority that berthd makes for itself.
 namespace berth::trust {
 
-enum class Role { Admin, Viewer, Node, Server };
+enum class Role { Admin, Viewer, Client, Node, Server };
 
-std::string_view to_string(Role role);  // "admin", "viewer", "node", "server"
+std::string_view to_string(Role role);  // "admin", "viewer", "client", "node", "server"
 std::optional<Role> parse_role(std::string_view text);
 
-// Whom a certificate speaks for. Its common name is "role/name".
+// Whom a certificate speaks for. Its common name is "role/name", of a client
+// "client/name/games,chat".
 struct Identity {
+  static constexpr std::size_t kNamespacesMax = 16;
+
   Role role = Role::Viewer;
   std::string name;
+  std::vector<std::string> namespaces = {};  // of a client: where it may use sessions; at least one
 
   friend bool operator==(const Identity&, const Identity&) = default;
 };

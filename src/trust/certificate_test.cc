@@ -30,6 +30,17 @@ TEST(Identity, IsRoleAndName) {
   EXPECT_EQ(parse_identity("admin/alice.b-c_d"), (Identity{Role::Admin, "alice.b-c_d"}));
 }
 
+TEST(Identity, OfAClientHasNamespaces) {
+  const Identity lobby{Role::Client, "lobby", {"games", "chat"}};
+  EXPECT_EQ(to_string(lobby), "client/lobby/games,chat");
+  EXPECT_EQ(parse_identity("client/lobby/games,chat"), lobby);
+  for (const char* text : {"client/lobby", "client/lobby/", "client/lobby/a,", "client/lobby/a/b",
+                           "client/lobby/,a", "admin/kim/games"}) {
+    EXPECT_EQ(parse_identity(text), std::nullopt) << text;
+  }
+  EXPECT_EQ(look_at(signed_for(lobby)).value().common_name, "client/lobby/games,chat");
+}
+
 TEST(Identity, ThatIsNoneIsNotGuessed) {
   using namespace std::string_view_literals;
   for (const auto text :

@@ -590,11 +590,19 @@ TEST(PlanPool, SaysWhatTheScalingPolicyWouldDo) {
       kApplication,
       {"--pool", "active=3,ready=4,pending=0,standby=0,terminating=0,waiting=3", "-o", "json"});
   EXPECT_EQ(made.exit_code, 10) << made.err;
-  EXPECT_EQ(json::parse(made.out),
-            (json{{"wanted", 5}, {"create", 1}, {"remove", 0}, {"wake", 0}, {"pause", 0}}));
+  EXPECT_EQ(json::parse(made.out), (json{{"wanted", 5},
+                                         {"create", 1},
+                                         {"makeStandby", 0},
+                                         {"remove", 0},
+                                         {"wake", 0},
+                                         {"pause", 0}}));
   const Finished removed = plan(kApplication, {"--pool", "ready=20", "-o", "json"});
-  EXPECT_EQ(json::parse(removed.out),
-            (json{{"wanted", 5}, {"create", 0}, {"remove", 10}, {"wake", 0}, {"pause", 2}}));
+  EXPECT_EQ(json::parse(removed.out), (json{{"wanted", 5},
+                                            {"create", 0},
+                                            {"makeStandby", 0},
+                                            {"remove", 10},
+                                            {"wake", 0},
+                                            {"pause", 2}}));
 }
 
 TEST(PlanPool, SaysWhy) {

@@ -151,6 +151,11 @@ TEST(Offline, EveryOnlineVerbSaysSixWithoutAControlPlane) {
                                                     {"why", "x"},
                                                     {"plan"},
                                                     {"wait", "--for", "node/n1=reachable"},
+                                                    {"session", "open", "games/echo"},
+                                                    {"session", "close", "games/blue"},
+                                                    {"session", "list"},
+                                                    {"session", "watch"},
+                                                    {"get", "sessions"},
                                                     {"join-token"}};
   for (const auto& call : calls) {
     const Finished finished = run(kBerth, {call, "", {"BERTH_SOCKET=/nowhere.sock"}});
@@ -162,9 +167,10 @@ TEST(Offline, EveryOnlineVerbSaysSixWithoutAControlPlane) {
 TEST(Offline, EveryVerbHasExamplesAndAManualPage) {
   const std::string directory = std::filesystem::temp_directory_path() / "berth-man-test";
   EXPECT_EQ(run(kBerth, {{"man", "--directory", directory}, "", {}}).exit_code, 0);
-  for (const char* verb : {"apply", "plan", "why", "get", "describe", "delete", "logs", "exec",
-                           "top", "events", "wait", "pause", "resume", "drain", "cordon",
-                           "uncordon", "forget", "join-token", "login"}) {
+  for (const char* verb :
+       {"apply",  "plan",     "why",    "get",        "describe", "delete", "logs",
+        "exec",   "top",      "events", "wait",       "pause",    "resume", "drain",
+        "cordon", "uncordon", "forget", "join-token", "login",    "session"}) {
     const Finished help = run(kBerth, {{verb, "-h"}, "", {}});
     EXPECT_EQ(help.exit_code, 0);
     EXPECT_THAT(help.out, HasSubstr("Examples:\n")) << verb;

@@ -34,6 +34,7 @@ const std::vector<KindWords>& all_kinds() {
     for (const model::DocumentKind& kind : model::document_kinds()) {
       if (kind.is_kept) all.push_back(words_for(kind));
     }
+    all.push_back({"session", "sessions", {"sess"}});
     all.push_back({"event", "events", {"ev"}});
     return all;
   }();

@@ -12,7 +12,7 @@ namespace berth::cli {
 
 class Kind {
  public:
-  static const Kind Instance, Node, Event;
+  static const Kind Instance, Node, Session, Event;
   static const Kind Item, Deployment, Namespace,
       Application;  // of documents, those of which a verb knows what they mean
 
@@ -28,6 +28,7 @@ class Kind {
 
 inline constexpr Kind Kind::Instance{"instance"};
 inline constexpr Kind Kind::Node{"node"};
+inline constexpr Kind Kind::Session{"session"};
 inline constexpr Kind Kind::Event{"event"};
 inline constexpr Kind Kind::Item{"item"};
 inline constexpr Kind Kind::Deployment{"deployment"};

@@ -77,7 +77,6 @@ Result<model::Application> read_application(const PoolPlanFlags& flags, Console&
   return only_application(documents);
 }
 
-std::uint32_t created_by(const ScalingStep& step) { return step.create + step.make_standby; }
 std::uint32_t removed_by(const ScalingStep& step) {
   return step.remove_unplaced + step.remove_pending + step.remove_ready + step.remove_standby;
 }
@@ -92,7 +91,8 @@ struct PoolPlan {
 
 Json json_of_plan(const PoolPlan& plan) {
   return {{"wanted", plan.free.wanted},
-          {"create", created_by(plan.step)},
+          {"create", plan.step.create},
+          {"makeStandby", plan.step.make_standby},
           {"remove", removed_by(plan.step)},
           {"wake", plan.step.wake},
           {"pause", plan.step.pause_ready}};

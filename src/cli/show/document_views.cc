@@ -154,25 +154,18 @@ Struct object_of(const Struct& object, const std::string& name) {
   return value == nullptr ? Struct() : value->struct_value();
 }
 
-Table applications_table(const Documents& documents) {
-  const model::ScalingPolicy left_out;
-  Table table({{"NAMESPACE"},
-               {"NAME"},
-               {"ITEM"},
-               {"VERSION"},
-               {"MIN", Align::Right},
-               {"MAX", Align::Right}});
-  for (const Struct* document : documents) {
-    const Struct spec = spec_of(*document);
-    const Struct scaling = object_of(spec, "scaling");
-    table.add({{document_namespace(*document)},
-               {document_name(*document)},
-               {text_of(spec, "item")},
-               {text_of(spec, "version")},
-               {or_default(text_of(scaling, "minimum"), std::to_string(left_out.minimum))},
-               {or_default(text_of(scaling, "maximum"), std::to_string(left_out.maximum))}});
+// Of an application without any: nothing is there.
+v1::Pool pool_of(const Struct& document, const v1::Documents& all) {
+  for (const v1::Pool& pool : all.pools()) {
+    const bool is_its = pool.namespace_() == document_namespace(document) &&
+                        pool.application() == document_name(document);
+    if (is_its) return pool;
   }
-  return table;
+  return {};
+}
+
+Table applications_by_policy(const Documents& documents) {
+  return applications_table(documents, {});
 }
 
 Table names_table(Kind kind, const Documents& documents) {
@@ -193,6 +186,10 @@ std::vector<std::string> runs_by_name(const Struct& deployment) {
   return names;
 }
 
+std::vector<std::string> pool_by_name(const Struct& application) {
+  return {model::kPoolMark + document_id(application)};
+}
+
 struct DocumentView {
   std::string_view kind;  // in the singular
   Table (*table)(const Documents& documents) = nullptr;
@@ -205,7 +202,7 @@ constexpr std::array kViews{
     DocumentView{"nodeconfig", configs_table},
     DocumentView{"envoverride", overrides_table},
     DocumentView{"subject", subjects_table},
-    DocumentView{"application", applications_table},
+    DocumentView{"application", applications_by_policy, pool_by_name},
 };
 
 DocumentView view_of(Kind kind) {
@@ -218,6 +215,44 @@ DocumentView view_of(Kind kind) {
 Table documents_table(Kind kind, const Documents& documents) {
   const DocumentView view = view_of(kind);
   return view.table == nullptr ? names_table(kind, documents) : view.table(documents);
+}
+
+Table applications_table(const Documents& documents, const v1::Documents& all) {
+  const model::ScalingPolicy left_out;
+  Table table({{"NAMESPACE"},
+               {"NAME"},
+               {"ITEM", Align::Left, 1},
+               {"VERSION", Align::Left, 2},
+               {"MIN", Align::Right},
+               {"MAX", Align::Right},
+               {"READY", Align::Right},
+               {"PENDING", Align::Right},
+               {"STANDBY", Align::Right},
+               {"ACTIVE", Align::Right},
+               {"TERMINATING", Align::Right, 3},
+               {"WAITING", Align::Right}});
+  for (const Struct* document : documents) {
+    const Struct spec = spec_of(*document);
+    const Struct scaling = object_of(spec, "scaling");
+    const v1::Pool pool = pool_of(*document, all);
+    // Who knows of no pools at all says nothing of them.
+    const auto count = [&](std::uint32_t number) {
+      return Cell{all.pools().empty() ? "" : std::to_string(number)};
+    };
+    table.add({{document_namespace(*document)},
+               {document_name(*document)},
+               {text_of(spec, "item")},
+               {text_of(spec, "version")},
+               {or_default(text_of(scaling, "minimum"), std::to_string(left_out.minimum))},
+               {or_default(text_of(scaling, "maximum"), std::to_string(left_out.maximum))},
+               count(pool.ready()),
+               count(pool.pending()),
+               count(pool.standby()),
+               count(pool.active()),
+               count(pool.terminating()),
+               count(pool.waiting())});
+  }
+  return table;
 }
 
 std::vector<std::string> instances_meant_by(Kind kind, const Struct& document) {

@@ -5,6 +5,7 @@
 
 #include "cli/ask/connection.h"
 #include "cli/ask/objects.h"
+#include "cli/ask/sessions.h"
 #include "cli/verbs/verb.h"
 
 // `berth __complete -- VERB WORD...`: the names that may stand where the last word is. For
@@ -37,10 +38,18 @@ Result<Names> documents_called(const client::Client& client, Kind kind) {
   return names;
 }
 
+Result<Names> session_names(const client::Client& client) {
+  Names names;
+  const v1::Sessions all = TRY(list_sessions(client, {}));
+  for (const v1::Session& session : all.sessions()) names.push_back(name_of(session));
+  return names;
+}
+
 Result<Names> names_of(const client::Client& client, Kind kind) {
   if (kind == Kind::Instance) return instance_names(client);
   if (kind == Kind::Node) return node_names(client);
   if (kind == Kind::Event) return Names{};
+  if (kind == Kind::Session) return session_names(client);
   return documents_called(client, kind);
 }
 
@@ -69,10 +78,15 @@ Result<Names> candidates(const Names& words, const ConnectionFlags& connection) 
   const std::string& before = words[words.size() - 2];
   const bool has_kinds = is_one_of(verb, {"get", "describe", "delete", "top"});
   if (has_kinds && words.size() == 2) return kind_words();
+  if (verb == "session" && words.size() == 2) return session_actions();
   const client::Client client = TRY(connect(connection, kQuick));
   if (before == "--node") return node_names(client);
   if (before == "--item") return documents_called(client, Kind::Item);
+  if (before == "--application") return documents_called(client, Kind::Application);
+  if (before == "--namespace") return documents_called(client, Kind::Namespace);
   if (before.starts_with("-")) return Names{};
+  if (verb == "session" && words[1] == "open") return documents_called(client, Kind::Application);
+  if (verb == "session" && is_one_of(words[1], {"close", "describe"})) return session_names(client);
   if (is_one_of(verb, {"drain", "cordon", "uncordon", "forget"})) return node_names(client);
   if (is_one_of(verb, {"logs", "exec", "why", "pause", "resume"})) return instance_names(client);
   if (verb == "events") return objects(client);

@@ -97,6 +97,7 @@ Result<std::vector<Target>> targets_of(const client::Client& client, const Delet
   if (!flags.files.empty()) return targets_in(flags.files, console);
   const Kind kind = TRY(parse_kind(flags.words.front()));
   if (kind == Kind::Node) return invalid_input("nodes are forgotten: berth forget NODE");
+  if (kind == Kind::Session) return invalid_input("sessions are closed: berth session close NAME");
   if (kind == Kind::Instance && !flags.purge) {
     return invalid_input(
         "what a deployment asks for stops when that is deleted or changed; to erase a cached "

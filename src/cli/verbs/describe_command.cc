@@ -8,9 +8,11 @@
 #include <ostream>
 
 #include "cli/ask/connection.h"
+#include "cli/ask/sessions.h"
 #include "cli/flags.h"
 #include "cli/show/document_views.h"
 #include "cli/show/figures.h"
+#include "cli/show/session_views.h"
 #include "cli/show/views.h"
 #include "cli/verbs/verb.h"
 
@@ -26,7 +28,8 @@ constexpr const char* kDescribeExamples =
     "  berth describe node n1\n"
     "  berth describe item web@1.0.0\n"
     "  berth describe deployment base\n"
-    "  berth describe application games/echo\n"
+    "  berth describe application games/echo     with its pool and instances\n"
+    "  berth describe session games/blue\n"
     "\n"
     "The last part is the events of the thing, newest last.\n"
     "Exit codes: 0 done, 3 invalid input, 4 no such thing, 6 cannot reach the control plane.";
@@ -45,7 +48,9 @@ class Facts {
   void add(std::string name, std::string value, Tone tone = Tone::Plain) {
     if (!value.empty()) table_.add({{name + ":", Tone::Dim}, {std::move(value), tone}});
   }
-  std::string render(const Style& style) const { return table_.render(style, 0); }
+  std::string render(const Style& style, std::size_t indent = 0) const {
+    return table_.render(style, indent);
+  }
 
  private:
   Table table_{{{""}, {.head = "", .wraps = true}}};
@@ -223,6 +228,25 @@ std::vector<v1::Instance> instances_below(const v1::Instances& all,
   return below;
 }
 
+// What is in its pools, and why that is not more.
+std::string pool_section(const v1::Documents& all, const std::string& id, const Style& style) {
+  for (const v1::Pool& pool : all.pools()) {
+    if (pool.namespace_() + "/" + pool.application() != id) continue;
+    Facts facts;
+    facts.add(
+        "Instances",
+        fmt::format("{} ready, {} pending, {} standby, {} active, {} terminating", pool.ready(),
+                    pool.pending(), pool.standby(), pool.active(), pool.terminating()));
+    facts.add("Sessions that wait", std::to_string(pool.waiting()),
+              pool.waiting() > 0 ? Tone::Warning : Tone::Plain);
+    facts.add("No place for more", problem_text(pool.refusal()), Tone::Bad);
+    facts.add("Last one that failed", problem_text(pool.failure()), Tone::Bad);
+    if (pool.failures() > 1) facts.add("Failures in a row", std::to_string(pool.failures()));
+    return fmt::format("\n{}\n{}", style.paint("Pool", Tone::Strong), facts.render(style, 2));
+  }
+  return "";
+}
+
 Result<std::string> describe_document(const client::Client& client, Kind kind,
                                       const std::string& name, const Style& style) {
   const v1::Documents all = TRY(list_documents(client, kind));
@@ -233,6 +257,7 @@ Result<std::string> describe_document(const client::Client& client, Kind kind,
     below = instances_meant_by(kind, *document);
   }
   std::vector<std::string> about{fmt::format("{}/{}", singular(kind), id_meant_by(kind, name))};
+  if (kind == Kind::Application) out += pool_section(all, id_meant_by(kind, name), style);
   if (!below.empty()) {
     const v1::Instances instances = TRY(list_instances(client));
     out += section("Instances", instances_table(instances_below(instances, below), Detail::Short),
@@ -254,6 +279,10 @@ Result<ExitCode> run(const DescribeFlags& flags, Console& console) {
     console.out << TRY(describe_instance(client, flags.name, style));
   } else if (kind == Kind::Node) {
     console.out << TRY(describe_node(client, flags.name, style));
+  } else if (kind == Kind::Session) {
+    console.out << session_text(TRY(get_session(client, session_named(flags.name))), style)
+                << TRY(events_section(client, {"session/" + name_of(session_named(flags.name))},
+                                      style));
   } else {
     console.out << TRY(describe_document(client, kind, flags.name, style));
   }

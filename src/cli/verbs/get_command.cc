@@ -9,9 +9,11 @@
 #include <ostream>
 
 #include "cli/ask/connection.h"
+#include "cli/ask/sessions.h"
 #include "cli/ask/watching.h"
 #include "cli/flags.h"
 #include "cli/show/document_views.h"
+#include "cli/show/session_views.h"
 #include "cli/show/terminal.h"
 #include "cli/show/views.h"
 #include "cli/verbs/verb.h"
@@ -29,6 +31,8 @@ constexpr const char* kGetExamples =
     "  berth get instance web -o wide            all instances of an item\n"
     "  berth get instances --all                 also what is cached, and for how long\n"
     "  berth get nodes --watch                   as it changes\n"
+    "  berth get applications --watch            with what is in their pools\n"
+    "  berth get sessions --state available\n"
     "  berth get item web -o yaml                a document, as it can be applied again\n"
     "  berth get instances -o json | jq -r '.instances[] | select(.proven) | .node'\n"
     "\n";
@@ -63,6 +67,7 @@ struct Found {
   std::vector<v1::Instance> instances;
   std::vector<v1::Node> nodes;
   std::vector<v1::Event> events;
+  std::vector<v1::Session> sessions;
   v1::Documents all_documents;
   std::vector<const Struct*> documents;  // of all_documents
 };
@@ -141,10 +146,32 @@ Result<void> find_events(const client::Client& client, const Asked& asked, Found
   return {};
 }
 
+bool is_wanted(const v1::Session& session, const Asked& asked) {
+  const InstanceFilter& filter = asked.flags.filter;
+  return (filter.node.empty() || session.node() == filter.node) &&
+         (filter.state.empty() || same_word(session.state(), filter.state)) &&
+         (asked.names.empty() || std::ranges::any_of(asked.names, [&](const std::string& name) {
+            return session_named(name) == session_named(name_of(session));
+          }));
+}
+
+Result<void> find_sessions(const client::Client& client, const Asked& asked, Found& found) {
+  for (const std::string& name : asked.names) {
+    found.sessions.push_back(TRY(get_session(client, session_named(name))));
+  }
+  if (!asked.names.empty()) return {};
+  const v1::Sessions all = TRY(list_sessions(client, {}));
+  for (const v1::Session& session : all.sessions()) {
+    if (is_wanted(session, asked)) found.sessions.push_back(session);
+  }
+  return {};
+}
+
 Result<void> find(const client::Client& client, const Asked& asked, Found& found) {
   if (asked.kind == Kind::Instance) return find_instances(client, asked, found);
   if (asked.kind == Kind::Node) return find_nodes(client, asked, found);
   if (asked.kind == Kind::Event) return find_events(client, asked, found);
+  if (asked.kind == Kind::Session) return find_sessions(client, asked, found);
   return find_documents(client, asked, found);
 }
 
@@ -152,6 +179,8 @@ Table table_of(const Found& found, Kind kind, Detail detail) {
   if (kind == Kind::Instance) return instances_table(found.instances, detail);
   if (kind == Kind::Node) return nodes_table(found.nodes, detail);
   if (kind == Kind::Event) return events_table(found.events);
+  if (kind == Kind::Session) return sessions_table(found.sessions, detail);
+  if (kind == Kind::Application) return applications_table(found.documents, found.all_documents);
   return documents_table(kind, found.documents);
 }
 
@@ -160,6 +189,7 @@ Json list_of(const Found& found) {
   for (const v1::Instance& instance : found.instances) list.push_back(json_of(instance));
   for (const v1::Node& node : found.nodes) list.push_back(json_of(node));
   for (const v1::Event& event : found.events) list.push_back(json_of(event));
+  for (const v1::Session& session : found.sessions) list.push_back(json_of(session));
   for (const Struct* document : found.documents) list.push_back(json_of(*document));
   return list;
 }
@@ -172,6 +202,7 @@ std::string names_of(const Found& found, Kind kind) {
   for (const v1::Instance& instance : found.instances) add(name_of(instance));
   for (const v1::Node& node : found.nodes) add(node.name());
   for (const v1::Event& event : found.events) add(std::to_string(event.number()));
+  for (const v1::Session& session : found.sessions) add(name_of(session));
   for (const Struct* document : found.documents) add(document_id(*document));
   return out;
 }
@@ -192,6 +223,7 @@ std::string render(const Found& found, const Asked& asked, const Style& style) {
   if (output == "json") {
     Json all{{list_name, list_of(found)}, {"revision", found.revision}};
     if (!found.held.empty()) all["held"] = found.held;
+    for (const v1::Pool& pool : found.all_documents.pools()) all["pools"].push_back(json_of(pool));
     return json_text(all);
   }
   if (output == "yaml") return yaml_of(found, asked.kind);
@@ -223,6 +255,9 @@ std::string change_text(const v1::WatchEvent& event, const Asked& asked, const S
   if (event.has_node() && asked.kind == Kind::Node && is_wanted(event.node(), asked)) {
     return change_text(event.node(), asked, node_line(event.node(), style));
   }
+  if (event.has_session() && asked.kind == Kind::Session && is_wanted(event.session(), asked)) {
+    return change_text(event.session(), asked, session_line(event.session(), style));
+  }
   if (event.has_event() && asked.kind == Kind::Event) {
     return change_text(event.event(), asked, event_line(event.event(), style));
   }
@@ -245,7 +280,8 @@ Found found_in(const Mirror& mirror, const Asked& asked) {
 
 // On a terminal the table is drawn again; elsewhere every change is a line of its own.
 Result<ExitCode> watch_objects(const client::Client& client, const Asked& asked, Console& console) {
-  const bool draws = console.live && is_table(asked) && asked.kind != Kind::Event;
+  const bool is_mirrored = asked.kind == Kind::Instance || asked.kind == Kind::Node;
+  const bool draws = console.live && is_table(asked) && is_mirrored;
   Canvas canvas(console.out);
   Mirror mirror;
   bool stale = false;
@@ -293,8 +329,10 @@ Result<ExitCode> watch_documents(const client::Client& client, const Asked& aske
     if (mirror.synced && std::exchange(stale, false)) shown = show();
     return shown && console.out;
   };
-  TRY(watch(client, mirror,
-            {.kinds = std::string(plural(asked.kind)), .on_event = on_event, .tick = on_tick}));
+  const std::string pools = asked.kind == Kind::Application ? ",pools" : "";
+  TRY(watch(
+      client, mirror,
+      {.kinds = std::string(plural(asked.kind)) + pools, .on_event = on_event, .tick = on_tick}));
   TRY(std::move(shown));
   return ExitCode::OtherError;
 }
@@ -343,6 +381,6 @@ Command declare_get(CLI::App& verb) {
 
 }  // namespace
 
-const Verb get_verb{"get", "List instances, nodes, documents or events", declare_get};
+const Verb get_verb{"get", "List instances, nodes, sessions, documents or events", declare_get};
 
 }  // namespace berth::cli

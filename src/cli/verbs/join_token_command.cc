@@ -20,6 +20,8 @@ constexpr const char* kJoinTokenExamples =
     "  berth join-token                            paste the line on the machine that shall join\n"
     "  berth join-token --name n4 --ttl 10m        only for a node of that name, only for a while\n"
     "  berth join-token --role admin --name alice  for berth login on another machine\n"
+    "  berth join-token --role client --namespace games --name lobby\n"
+    "                                              only for sessions, and only in that namespace\n"
     "\n"
     "A token works once. It lets in whoever has it: treat it like a password.\n"
     "Exit codes: 0 done, 3 invalid input, 6 cannot reach the control plane.";
@@ -28,6 +30,7 @@ struct TokenFlags {
   ConnectionFlags connection;
   std::string role = "node";
   std::string name;
+  std::vector<std::string> namespaces;
   std::optional<Duration> ttl;
   std::string output = "table";
 };
@@ -37,6 +40,7 @@ Result<ExitCode> run(const TokenFlags& flags, Console& console) {
   v1::CreateJoinTokenRequest request;
   request.set_role(flags.role);
   request.set_name(flags.name);
+  for (const std::string& ns : flags.namespaces) request.add_namespaces(ns);
   if (flags.ttl) {
     request.set_ttl_ms(std::chrono::duration_cast<std::chrono::milliseconds>(*flags.ttl).count());
   }
@@ -61,8 +65,15 @@ Result<ExitCode> run(const TokenFlags& flags, Console& console) {
 
 Command declare_join_token(CLI::App& verb) {
   const auto flags = std::make_shared<TokenFlags>();
-  add_choice(verb, "--role", flags->role, {"node", "admin", "viewer"}, "What it makes its user")
+  add_choice(verb, "--role", flags->role, {"node", "admin", "viewer", "client"},
+             "What it makes its user")
       ->envname("BERTH_ROLE");
+  verb.add_option("--namespace", flags->namespaces,
+                  "Of a client: where it may open and close sessions; may be repeated")
+      ->type_name("NAMESPACE")
+      ->delimiter(',')
+      ->allow_extra_args(false)
+      ->envname("BERTH_NAMESPACE");
   verb.add_option("--name", flags->name, "The node or user that it is for; left out: anyone")
       ->type_name("NAME")
       ->envname("BERTH_NAME");

@@ -42,6 +42,7 @@ extern const Verb drain_verb;
 extern const Verb cordon_verb;
 extern const Verb uncordon_verb;
 extern const Verb forget_verb;
+extern const Verb session_verb;
 extern const Verb pause_verb;
 extern const Verb resume_verb;
 extern const Verb join_token_verb;

@@ -60,17 +60,19 @@ bool Call::send(AnswerPtr answer, std::size_t bytes) {
   return true;
 }
 
-void Call::finish() { end(std::nullopt, false); }
+void Call::finish() { end({}, false); }
 
 void Call::answer(AnswerPtr only) {
   if (send(std::move(only))) finish();
 }
 
-void Call::fail(Error error) { end(std::move(error), true); }
+void Call::fail(Error error, Particulars particulars) {
+  end({std::move(error), std::move(particulars)}, true);
+}
 
-void Call::abandon() { end(std::nullopt, true); }
+void Call::abandon() { end({}, true); }
 
-void Call::end(std::optional<Error> error, bool drop_queue) {
+void Call::end(End end, bool drop_queue) {
   std::function<void()> wake;
   std::function<void()> over;
   std::deque<std::pair<AnswerPtr, std::size_t>> dropped;
@@ -79,7 +81,7 @@ void Call::end(std::optional<Error> error, bool drop_queue) {
     if (drop_queue) queue_.swap(dropped);
     if (drop_queue) queued_bytes_ = 0;
     if (end_) return;
-    end_ = End{std::move(error)};
+    end_ = std::move(end);
     wake = wake_;
     over = std::exchange(over_, nullptr);
     drained_ = nullptr;

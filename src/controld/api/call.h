@@ -11,6 +11,7 @@
 #include <variant>
 
 #include "base/result.h"
+#include "base/time.h"
 #include "trust/certificate.h"
 
 namespace google::protobuf {
@@ -48,6 +49,15 @@ AnswerPtr answer_of(M message) {
 
 std::string json_of(const Message& message);
 
+// What an error says beyond its code and message.
+struct Particulars {
+  std::string word;     // a name of its own for programs: "Busy"
+  int http_status = 0;  // 0: that of the code
+  std::optional<Duration> retry_after = {};
+  std::string about = {};  // the name of `what`: "session"
+  AnswerPtr what = nullptr;
+};
+
 // Who calls. Without an identity: anybody.
 struct Caller {
   std::optional<trust::Identity> identity;
@@ -74,7 +84,8 @@ class Call {
   bool send(AnswerPtr answer, std::size_t bytes = 0);
   void finish();
   void answer(AnswerPtr only);  // send and finish
-  void fail(Error error);       // at once: what is queued is dropped
+  // At once: what is queued is dropped.
+  void fail(Error error, Particulars particulars = {});
 
   // When the queue is empty, now or later; once.
   void when_drained(std::function<void()> then);
@@ -99,6 +110,7 @@ class Call {
 
   struct End {
     std::optional<Error> error;
+    Particulars particulars = {};  // of the error
   };
   using Next = std::variant<std::monostate, AnswerPtr, End>;  // monostate: nothing at present
   Next next();
@@ -110,7 +122,7 @@ class Call {
   void abandon();
 
  private:
-  void end(std::optional<Error> error, bool drop_queue);
+  void end(End end, bool drop_queue);
   bool keep_input(const Message* message);
 
   const Caller caller_;

@@ -27,6 +27,18 @@ void pause_instance(const Services& services, const v1::InstanceRequest& request
 void resume_instance(const Services& services, const v1::InstanceRequest& request,
                      const CallPtr& call);
 
+// Sessions: not durable, and so they wait for no disk.
+void open_session(const Services& services, const v1::OpenSessionRequest& request,
+                  const CallPtr& call);
+void open_sessions(const Services& services, const v1::OpenSessionsRequest& first,
+                   const CallPtr& call);
+void close_session(const Services& services, const v1::CloseSessionRequest& request,
+                   const CallPtr& call);
+void get_session(const Services& services, const v1::GetSessionRequest& request,
+                 const CallPtr& call);
+void list_sessions(const Services& services, const v1::ListSessionsRequest& request,
+                   const CallPtr& call);
+
 // Nodes.
 void list_nodes(const Services& services, const v1::ListNodesRequest& request, const CallPtr& call);
 void cordon(const Services& services, const v1::NodeRequest& request, const CallPtr& call);

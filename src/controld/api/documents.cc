@@ -316,6 +316,18 @@ std::string listed(std::uint64_t revision, const model::Manifest& documents) {
   return json + "]}";
 }
 
+std::string with_pools(std::string listed_json, const std::vector<PoolView>& pools) {
+  if (pools.empty()) return listed_json;
+  listed_json.pop_back();
+  listed_json += ",\"pools\":[";
+  bool is_first = true;
+  for (const PoolView& pool : pools) {
+    if (!std::exchange(is_first, false)) listed_json += ',';
+    listed_json += json_of(api::to_message(pool));
+  }
+  return listed_json + "]}";
+}
+
 std::string listed(const Cluster& cluster) {
   std::string json = listed(cluster.revision, cluster.documents);
   json.pop_back();
@@ -325,7 +337,20 @@ std::string listed(const Cluster& cluster) {
 struct SelectedDocuments {
   std::uint64_t revision = 0;
   model::Manifest documents;
+  std::vector<PoolView> pools;  // of those that are applications
 };
+
+std::vector<PoolView> pools_of_applications(const control::Controller& controller,
+                                            const model::Manifest& documents) {
+  std::vector<PoolView> views;
+  for (const model::Document& document : documents) {
+    const auto* application = std::get_if<model::Application>(&document);
+    if (application == nullptr) continue;
+    PoolView view = view_of(controller, model::key_of(*application));
+    if (!view.gone) views.push_back(std::move(view));
+  }
+  return views;
+}
 
 // "Item, Deployment or Subject"
 std::string kept_kinds_text() {
@@ -389,15 +414,18 @@ void list_documents(const Services& services, const v1::ListDocumentsRequest& re
   look(
       services, call,
       [kind, name = request.name()](const control::Controller& controller) {
-        return SelectedDocuments{revision_of(controller),
-                                 documents_of(controller.durable(), *kind, name)};
+        SelectedDocuments selected{
+            revision_of(controller), documents_of(controller.durable(), *kind, name), {}};
+        selected.pools = pools_of_applications(controller, selected.documents);
+        return selected;
       },
       [request, call](const SelectedDocuments& selected) {
         if (selected.documents.empty() && !request.name().empty()) {
           return call->fail(
               not_found(fmt::format("there is no {} {}", request.kind(), request.name())));
         }
-        answer_with_json(call, listed(selected.revision, selected.documents),
+        answer_with_json(call,
+                         with_pools(listed(selected.revision, selected.documents), selected.pools),
                          v1::Documents::default_instance());
       });
 }

@@ -49,6 +49,21 @@ WatchHub::Everything everything_for(const WatchHub::Watcher& watcher,
   return everything;
 }
 
+// What is durable nowhere is told at once, and so a copy of it must be taken just before the
+// watcher is added.
+void add_sessions(const WatchHub::Watcher& watcher, const control::Controller& controller,
+                  WatchHub::Everything& everything) {
+  if (watcher.after) return;
+  if (watcher.topics.contains(kSessionsTopic)) everything.sessions = controller.session_statuses();
+  if (watcher.topics.contains(kPoolsTopic)) everything.pools = pools_of(controller);
+}
+
+bool is_about_sessions_only(const WatchHub::Watcher& watcher) {
+  return std::ranges::all_of(watcher.topics, [](const std::string& topic) {
+    return topic == kSessionsTopic || topic == kPoolsTopic;
+  });
+}
+
 }  // namespace
 
 // Looked at between two steps: what the copy does not show will come as a change, and the copy
@@ -58,9 +73,12 @@ void watch(const Services& services, const v1::WatchRequest& request, const Call
   if (!watcher) return call->fail(watcher.error());
   const auto add = [&services, watcher = *watcher](const control::Controller& controller) {
     auto everything = std::make_shared<WatchHub::Everything>(everything_for(watcher, controller));
-    return [&services, watcher, everything,
-            expected = services.hub.expect()](const std::optional<Error>& doubt) {
-      if (doubt) return watcher.call->fail(refusal_for(*doubt));
+    return [&services, watcher, everything, expected = services.hub.expect(),
+            &controller](const std::optional<Error>& doubt) {
+      if (doubt && !is_about_sessions_only(watcher)) {
+        return watcher.call->fail(refusal_for(*doubt));
+      }
+      add_sessions(watcher, controller, *everything);
       services.hub.add(watcher, std::move(*everything));
     };
   };

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 
 #include "codec/instance_name.h"
 #include "controld/api/calls.h"
@@ -73,9 +74,10 @@ void list_instances(const Services& services, const v1::ListInstancesRequest& re
       services, call,
       [all = request.all()](const control::Controller& controller) {
         SelectedInstances selected{revision_of(controller), instances_of(controller)};
-        if (!all) return selected;
-        for (InstanceView& view : cached_instances_of(controller)) {
-          selected.instances.push_back(std::move(view));
+        std::ranges::move(pool_instances_of(controller), std::back_inserter(selected.instances));
+        if (all) {
+          std::ranges::move(cached_instances_of(controller),
+                            std::back_inserter(selected.instances));
         }
         std::ranges::stable_sort(selected.instances, {},
                                  [](const InstanceView& view) { return view.status.key; });

@@ -28,14 +28,33 @@ std::set<model::InstanceKey> all_keys(const control::Durable& durable) {
   return keys;
 }
 
-Result<StreamRelay::Target> target_of(const control::Controller& controller,
-                                      const std::string& instance) {
+struct FoundInstance {
+  model::InstanceKey key;
+  std::optional<model::Place> place;
+};
+
+Result<FoundInstance> find_in_pools(const control::Controller& controller,
+                                    const codec::InstanceName& name) {
+  const model::InstanceKey key{name.item, name.subject.value_or(model::SubjectId()), name.index};
+  const control::PoolMember* member = controller.sessions().pools().find_member(key);
+  if (member == nullptr) return not_found("there is no instance " + to_string(key));
+  return FoundInstance{key, member->place};
+}
+
+Result<FoundInstance> find_among_all(const control::Controller& controller,
+                                     const std::string& instance) {
   const control::Durable& durable = controller.durable();
   const codec::InstanceName name = TRY(codec::parse_instance_name(instance));
+  if (model::is_pool_instance({name.item, {}, 0})) return find_in_pools(controller, name);
   auto known = keys_of(durable, name.item);
   if (known.empty()) known = all_keys(durable);
   const model::InstanceKey key = TRY(codec::find_instance(instance, known));
-  const auto& place = durable.instances.at(key).place;
+  return FoundInstance{key, durable.instances.at(key).place};
+}
+
+Result<StreamRelay::Target> target_of(const control::Controller& controller,
+                                      const std::string& instance) {
+  const auto [key, place] = TRY(find_among_all(controller, instance));
   if (!place) {
     return Error{Code::Unavailable,
                  fmt::format("{} has no place; see berth why {}", to_string(key), to_string(key))};

@@ -1,8 +1,11 @@
 #include "controld/api/messages.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <chrono>
 
+#include "base/date.h"
 #include "codec/wire.h"
 #include "placement/relief_text.h"
 
@@ -177,6 +180,48 @@ v1::Consequence to_message(const control::Consequence& consequence) {
   if (consequence.place) *message.mutable_place() = to_message(*consequence.place);
   if (consequence.from) *message.mutable_from() = to_message(*consequence.from);
   message.set_downtime(std::string(control::to_string(consequence.downtime)));
+  return message;
+}
+
+v1::Pool to_message(const PoolView& view) {
+  v1::Pool message;
+  message.set_namespace_(view.application.ns);
+  message.set_application(view.application.name);
+  message.set_ready(view.ready);
+  message.set_pending(view.pending);
+  message.set_standby(view.standby);
+  message.set_active(view.active);
+  message.set_terminating(view.terminating);
+  message.set_waiting(view.waiting);
+  if (!view.refusal.reason.empty()) *message.mutable_refusal() = codec::to_wire(view.refusal);
+  if (!view.failure.reason.empty()) *message.mutable_failure() = codec::to_wire(view.failure);
+  message.set_failures(view.failures);
+  message.set_gone(view.gone);
+  return message;
+}
+
+v1::Session to_message(const model::SessionStatus& status) {
+  v1::Session message;
+  message.set_name(status.ref.key.name);
+  message.set_namespace_(status.ref.key.ns);
+  message.set_application(status.application.name);
+  if (!status.instance.item.empty()) message.set_instance(model::to_string(status.instance));
+  message.set_node(status.node.value());
+  message.set_state(std::string(model::to_string(status.state)));
+  message.set_reason(status.reason.reason);
+  message.set_message(status.reason.message);
+  message.set_incarnation(status.ref.incarnation);
+  for (const model::SessionPort& port : status.endpoints) {
+    v1::SessionEndpoint& endpoint = *message.add_endpoints();
+    endpoint.set_port(port.port.number);
+    endpoint.set_protocol(std::string(model::to_string(port.port.protocol)));
+    endpoint.set_external(fmt::format("{}:{}", port.external_address, port.external));
+    endpoint.set_internal(port.internal);
+  }
+  message.set_clients(status.clients);
+  message.mutable_times()->set_created(iso_date(status.created_at));
+  if (status.available_at) message.mutable_times()->set_available(iso_date(*status.available_at));
+  if (status.ended_at) message.mutable_times()->set_ended(iso_date(*status.ended_at));
   return message;
 }
 

@@ -139,6 +139,33 @@ std::vector<Method> make_methods() {
        {{"DELETE", "/v1/nodes/{node}"}},
        kSmall,
        run<v1::NodeRequest, forget_node>},
+      {"OpenSession",
+       Clients,
+       Changes,
+       {{"POST", "/v1/namespaces/{namespace}/applications/{application}/sessions"}},
+       kSmall,
+       run<v1::OpenSessionRequest, open_session>},
+      {"OpenSessions", Clients, Changes, {}, 0, run<v1::OpenSessionsRequest, open_sessions>},
+      {"CloseSession",
+       Clients,
+       Changes,
+       {{"DELETE", "/v1/namespaces/{namespace}/sessions/{name}"}},
+       kSmall,
+       run<v1::CloseSessionRequest, close_session>},
+      {"GetSession",
+       Clients,
+       Reads,
+       {{"GET", "/v1/namespaces/{namespace}/sessions/{name}"}},
+       0,
+       run<v1::GetSessionRequest, get_session>},
+      {"ListSessions",
+       Clients,
+       Reads,
+       {{"GET", "/v1/sessions"},
+        {"GET", "/v1/namespaces/{namespace}/sessions"},
+        {"GET", "/v1/namespaces/{namespace}/applications/{application}/sessions"}},
+       0,
+       run<v1::ListSessionsRequest, list_sessions>},
       {"Logs",
        Viewers,
        Reads,
@@ -251,9 +278,19 @@ Refusal refusal_of(const Caller& caller, const Method& method) {
   if (method.access == Access::Anyone) return Refusal::None;
   if (!caller.identity) return Refusal::NoIdentity;
   const trust::Role role = caller.identity->role;
+  const bool for_clients = method.access == Access::Clients;
+  const bool for_viewers =
+      method.access == Access::Viewers || (for_clients && method.effect == Effect::Reads);
   const bool allowed = role == trust::Role::Admin || method.access == Access::Known ||
-                       (role == trust::Role::Viewer && method.access == Access::Viewers);
+                       (role == trust::Role::Viewer && for_viewers) ||
+                       (role == trust::Role::Client && for_clients);
   return allowed ? Refusal::None : Refusal::NotAllowed;
+}
+
+bool may_use_namespace(const Caller& caller, std::string_view ns) {
+  if (!caller.identity) return false;
+  if (caller.identity->role != trust::Role::Client) return true;
+  return std::ranges::find(caller.identity->namespaces, ns) != caller.identity->namespaces.end();
 }
 
 Routed route(std::string_view verb, std::string_view path) {

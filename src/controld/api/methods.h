@@ -23,6 +23,7 @@ enum class Access {
   Anyone,   // also without a certificate
   Known,    // whoever has a certificate of this unit
   Viewers,  // viewers and admins
+  Clients,  // clients in their namespaces, admins, and viewers if it only looks
   Admins,
 };
 enum class Effect { Reads, Changes };
@@ -55,6 +56,9 @@ const Method* find_method(std::string_view name);
 // Whether the caller may.
 enum class Refusal { None, NoIdentity, NotAllowed };
 Refusal refusal_of(const Caller& caller, const Method& method);
+
+// Of a call for clients: whether it may be about this namespace. The call itself has to ask.
+bool may_use_namespace(const Caller& caller, std::string_view ns);
 
 // --- Routing of HTTP.
 

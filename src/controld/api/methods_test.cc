@@ -28,7 +28,8 @@ TEST(Methods, EveryCallHasOneRow) {
 
 TEST(Methods, EveryRowCanBeCalledByHttp) {
   for (const Method& method : methods()) {
-    EXPECT_FALSE(method.routes.empty()) << method.name;
+    const bool is_of_grpc_only = method.name == "OpenSessions";
+    EXPECT_EQ(method.routes.empty(), is_of_grpc_only) << method.name;
     EXPECT_NE(method.run, nullptr) << method.name;
     ASSERT_NE(method.descriptor, nullptr) << method.name;
     for (const Route& way : method.routes) {
@@ -43,6 +44,8 @@ TEST(Methods, RolesSayWhoMayCallWhat) {
   const Caller nobody;
   const Caller viewer{.identity = trust::Identity{trust::Role::Viewer, "v"}, .address = ""};
   const Caller admin{.identity = trust::Identity{trust::Role::Admin, "a"}, .address = ""};
+  const Caller client{.identity = trust::Identity{trust::Role::Client, "c", {"games"}},
+                      .address = ""};
   const Caller node{.identity = trust::Identity{trust::Role::Node, "n1"}, .address = ""};
   for (const Method& method : methods()) {
     EXPECT_EQ(refusal_of(admin, method), Refusal::None) << method.name;
@@ -51,6 +54,9 @@ TEST(Methods, RolesSayWhoMayCallWhat) {
     EXPECT_EQ(refusal_of(node, method), is_open ? Refusal::None : Refusal::NotAllowed);
     const bool for_viewers = is_open || method.effect == Effect::Reads;
     EXPECT_EQ(refusal_of(viewer, method), for_viewers ? Refusal::None : Refusal::NotAllowed)
+        << method.name;
+    const bool for_clients = is_open || method.name.find("Session") != std::string_view::npos;
+    EXPECT_EQ(refusal_of(client, method), for_clients ? Refusal::None : Refusal::NotAllowed)
         << method.name;
   }
 }
@@ -89,6 +95,29 @@ TEST(Routes, WhatIsInANamespaceIsNamedByBoth) {
   EXPECT_EQ(routed("GET", "/v1/applications/games%2Fecho"), listed);
   EXPECT_EQ(routed("DELETE", "/v1/applications/games/echo"),
             (Routing{"Delete", {{"name", "games/echo"}}}));
+}
+
+TEST(Methods, AClientUsesItsNamespacesOnly) {
+  const Caller client{.identity = trust::Identity{trust::Role::Client, "c", {"games", "chat"}},
+                      .address = ""};
+  EXPECT_TRUE(may_use_namespace(client, "games"));
+  EXPECT_TRUE(may_use_namespace(client, "chat"));
+  EXPECT_FALSE(may_use_namespace(client, "default"));
+  EXPECT_FALSE(may_use_namespace(client, ""));
+  EXPECT_FALSE(may_use_namespace({}, "games"));
+  const Caller admin{.identity = trust::Identity{trust::Role::Admin, "a"}, .address = ""};
+  EXPECT_TRUE(may_use_namespace(admin, "default"));
+}
+
+TEST(Routes, LeadToSessions) {
+  EXPECT_EQ(routed("POST", "/v1/namespaces/games/applications/echo/sessions"),
+            (Routing{"OpenSession", {{"namespace", "games"}, {"application", "echo"}}}));
+  EXPECT_EQ(routed("GET", "/v1/namespaces/games/sessions/blue"),
+            (Routing{"GetSession", {{"namespace", "games"}, {"name", "blue"}}}));
+  EXPECT_EQ(routed("DELETE", "/v1/namespaces/games/sessions/blue").name, "CloseSession");
+  EXPECT_EQ(routed("GET", "/v1/namespaces/games/sessions").name, "ListSessions");
+  EXPECT_EQ(routed("GET", "/v1/sessions").name, "ListSessions");
+  EXPECT_EQ(routed("GET", "/v1/namespaces/games").name, "ListDocuments");
 }
 
 TEST(Routes, WhatLeadsNowhere) {

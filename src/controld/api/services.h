@@ -9,6 +9,7 @@
 
 #include "controld/agents/stream_relay.h"
 #include "controld/api/call.h"
+#include "controld/api/waiting_opens.h"
 #include "controld/events/event_log.h"
 #include "controld/identity/server_identity.h"
 #include "controld/loop/loop.h"
@@ -34,6 +35,7 @@ struct Services {
   StreamRelay& streams;
   const ServerIdentity* identity = nullptr;  // without one nobody can join
   std::string version;
+  std::shared_ptr<WaitingOpens> waiting_opens = std::make_shared<WaitingOpens>();
   // Has whoever lets agents in say whether it can, from a thread of its own.
   std::function<void(const std::function<void(const std::optional<Error>&)>&)> ask_grpc =
       [](const auto& tell) { tell(std::nullopt); };

@@ -15,13 +15,30 @@ using std::chrono::system_clock;
 
 const Error kNoTrust{Code::Unavailable, "this control plane has no authority: nobody can join"};
 
+Result<void> check_namespaces(trust::Role role, const v1::CreateJoinTokenRequest& request) {
+  const bool is_client = role == trust::Role::Client;
+  const auto count = static_cast<std::size_t>(request.namespaces_size());
+  if (!is_client && count > 0) return invalid_input("only clients are bound to namespaces");
+  if (is_client && (count == 0 || count > trust::Identity::kNamespacesMax)) {
+    return invalid_input(fmt::format("a client is bound to 1 to {} namespaces: --namespace",
+                                     trust::Identity::kNamespacesMax));
+  }
+  for (const std::string& ns : request.namespaces()) {
+    if (const auto flaw = codec::flaw_of(ns, codec::Name{})) {
+      return invalid_input(fmt::format("namespace \"{}\": it {}", ns, *flaw));
+    }
+  }
+  return {};
+}
+
 Result<JoinGrant> grant_of(const v1::CreateJoinTokenRequest& request, trust::WallTime now) {
   constexpr std::chrono::milliseconds kLongest = 30 * 24h;
   const std::string role_name = request.role().empty() ? "node" : request.role();
   const auto role = trust::parse_role(role_name);
   if (!role || *role == trust::Role::Server) {
-    return invalid_input(fmt::format("\"{}\" is no role (node, admin, viewer)", role_name));
+    return invalid_input(fmt::format("\"{}\" is no role (node, admin, viewer, client)", role_name));
   }
+  TRY(check_namespaces(*role, request));
   if (!request.name().empty()) {
     if (const auto flaw = codec::flaw_of(request.name(), codec::Name{})) {
       return invalid_input(fmt::format("the name {}", *flaw));
@@ -31,7 +48,11 @@ Result<JoinGrant> grant_of(const v1::CreateJoinTokenRequest& request, trust::Wal
   if (life <= 0ms || life > kLongest) {
     return invalid_input("a token can be valid for 30 days at most");
   }
-  return JoinGrant{*role, request.name(), now + life, false};
+  return JoinGrant{*role,
+                   request.name(),
+                   now + life,
+                   false,
+                   {request.namespaces().begin(), request.namespaces().end()}};
 }
 
 std::string line_for(const JoinGrant& grant, const std::string& host, const std::string& token) {

@@ -2,6 +2,7 @@
 
 #include <grpcpp/grpcpp.h>
 
+#include <chrono>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -34,7 +35,18 @@ using api::Message;
 
 ::grpc::Status status_of(const api::Call::End& end) {
   if (!end.error) return ::grpc::Status::OK;
+  if (end.particulars.http_status == 403) {
+    return {::grpc::StatusCode::PERMISSION_DENIED, end.error->message};
+  }
   return {status_code_of(end.error->code), end.error->message};
+}
+
+// For programs: when to try again, and a word where the status says too little.
+void add_trailer(::grpc::CallbackServerContext& context, const api::Particulars& particulars) {
+  if (!particulars.word.empty()) context.AddTrailingMetadata("berth-code", particulars.word);
+  if (!particulars.retry_after) return;
+  const auto wait = std::chrono::ceil<std::chrono::milliseconds>(*particulars.retry_after);
+  context.AddTrailingMetadata("retry-after-ms", std::to_string(wait.count()));
 }
 
 api::Caller caller_of(const ::grpc::CallbackServerContext& context) {
@@ -122,6 +134,7 @@ class Unary final : public Carrier<::grpc::ServerUnaryReactor> {
         response_.CopyFrom((*answer)->message());
       } else if (const auto* end = std::get_if<api::Call::End>(&next)) {
         status = status_of(*end);
+        add_trailer(context_, end->particulars);
       } else {
         return;
       }
@@ -178,34 +191,39 @@ class Writer : public Carrier<Reactor> {
   api::AnswerPtr writing_;
 };
 
-class ExecCarrier final
-    : public Writer<::grpc::ServerBidiReactor<v1::ExecInput, v1::Output>, v1::Output> {
+// With a stream from the caller too: the first message begins the call, the others are its input.
+template <class Request, class Response>
+class Exchange final : public Writer<::grpc::ServerBidiReactor<Request, Response>, Response> {
  public:
-  ExecCarrier(::grpc::CallbackServerContext& context, const api::Services& services)
-      : Writer(context), services_(services) {}
+  Exchange(::grpc::CallbackServerContext& context, const api::Services& services,
+           const api::Method& method)
+      : Writer<::grpc::ServerBidiReactor<Request, Response>, Response>(context),
+        services_(services),
+        method_(method) {}
 
-  void read_on() { StartRead(&input_); }
+  void read_on() { this->StartRead(&input_); }
 
   void OnReadDone(bool ok) override {
     if (!ok) {
       if (begun_) {
-        call_->input(nullptr);
+        this->call_->input(nullptr);
       } else {
-        call_->fail(invalid_input("the first message must say what to run"));
+        this->call_->fail(invalid_input("the first message must say what is asked for"));
       }
       return;
     }
     if (std::exchange(begun_, true)) {
-      call_->input(&input_);
+      this->call_->input(&input_);
     } else {
-      api::find_method("Exec")->run(services_, input_, call_);
+      method_.run(services_, input_, this->call_);
     }
-    StartRead(&input_);
+    this->StartRead(&input_);
   }
 
  private:
   const api::Services& services_;
-  v1::ExecInput input_;
+  const api::Method& method_;
+  Request input_;
   bool begun_ = false;
 };
 
@@ -300,10 +318,27 @@ class Front final : public v1::Berth::CallbackService {
     return stream<v1::Output>("Logs", context, request);
   }
   ::grpc::ServerBidiReactor<v1::ExecInput, v1::Output>* Exec(Context* context) override {
-    const auto carrier = std::make_shared<ExecCarrier>(*context, services_);
-    carrier->begin();
-    if (carrier->check(*api::find_method("Exec"))) carrier->read_on();
-    return carrier.get();
+    return exchange<v1::ExecInput, v1::Output>("Exec", context);
+  }
+  UnaryReactor* OpenSession(Context* context, const v1::OpenSessionRequest* request,
+                            v1::Session* response) override {
+    return unary("OpenSession", context, request, response);
+  }
+  ::grpc::ServerBidiReactor<v1::OpenSessionsRequest, v1::OpenSessionsReply>* OpenSessions(
+      Context* context) override {
+    return exchange<v1::OpenSessionsRequest, v1::OpenSessionsReply>("OpenSessions", context);
+  }
+  UnaryReactor* CloseSession(Context* context, const v1::CloseSessionRequest* request,
+                             v1::Session* response) override {
+    return unary("CloseSession", context, request, response);
+  }
+  UnaryReactor* GetSession(Context* context, const v1::GetSessionRequest* request,
+                           v1::Session* response) override {
+    return unary("GetSession", context, request, response);
+  }
+  UnaryReactor* ListSessions(Context* context, const v1::ListSessionsRequest* request,
+                             v1::Sessions* response) override {
+    return unary("ListSessions", context, request, response);
   }
   UnaryReactor* CreateJoinToken(Context* context, const v1::CreateJoinTokenRequest* request,
                                 v1::JoinToken* response) override {
@@ -337,6 +372,15 @@ class Front final : public v1::Berth::CallbackService {
   WriteReactor<Response>* stream(std::string_view name, Context* context, const Message* request) {
     return run(name, *request,
                std::make_shared<Writer<WriteReactor<Response>, Response>>(*context));
+  }
+
+  template <class Request, class Response>
+  ::grpc::ServerBidiReactor<Request, Response>* exchange(std::string_view name, Context* context) {
+    const api::Method& method = *api::find_method(name);
+    const auto carrier = std::make_shared<Exchange<Request, Response>>(*context, services_, method);
+    carrier->begin();
+    if (carrier->check(method)) carrier->read_on();
+    return carrier.get();
   }
 
   const api::Services& services_;

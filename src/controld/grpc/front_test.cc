@@ -4,6 +4,8 @@
 #include <grpcpp/impl/service_type.h>
 #include <gtest/gtest.h>
 
+#include <set>
+
 #include "berth/v1/api.grpc.pb.h"
 #include "controld/testing/plane.h"
 #include "link/credentials.h"
@@ -22,13 +24,15 @@ class GrpcFront : public testing::Test {
   }
   ~GrpcFront() override { server_->Shutdown(std::chrono::system_clock::now()); }
 
-  std::unique_ptr<v1::Berth::Stub> stub(trust::Role role) {
+  std::unique_ptr<v1::Berth::Stub> stub(trust::Role role) { return stub({role, "kim"}); }
+
+  std::unique_ptr<v1::Berth::Stub> stub(const trust::Identity& identity) {
     const trust::Authority& authority = plane_.identity().authority();
     ::grpc::SslCredentialsOptions options;
     options.pem_root_certs = authority.pem().certificate;
     options.pem_private_key = trust::make_key();
     options.pem_cert_chain =
-        *authority.sign(*trust::make_request(options.pem_private_key), {role, "kim"},
+        *authority.sign(*trust::make_request(options.pem_private_key), identity,
                         std::chrono::hours(1), std::chrono::system_clock::now());
     return v1::Berth::NewStub(::grpc::CreateChannel("localhost:" + std::to_string(port_),
                                                     ::grpc::SslCredentials(options)));
@@ -105,6 +109,48 @@ TEST_F(GrpcFront, AppliesAndWaits) {
   while (!event.has_finished()) ASSERT_TRUE(events->Read(&event));
   EXPECT_FALSE(event.finished().timed_out());
   EXPECT_TRUE(events->Finish().ok());
+}
+
+TEST_F(GrpcFront, AClientOpensSessionsOfItsNamespacesOnly) {
+  const auto client = stub({trust::Role::Client, "lobby", {"default"}});
+  v1::OpenSessionRequest request;
+  request.set_application("echo");
+  v1::Session session;
+  ::grpc::ClientContext own;
+  EXPECT_EQ(client->OpenSession(&own, request, &session).error_code(),
+            ::grpc::StatusCode::NOT_FOUND);
+  request.set_namespace_("games");
+  ::grpc::ClientContext others;
+  EXPECT_EQ(client->OpenSession(&others, request, &session).error_code(),
+            ::grpc::StatusCode::PERMISSION_DENIED);
+  ::grpc::ClientContext nodes;
+  v1::Nodes listed;
+  EXPECT_EQ(client->ListNodes(&nodes, {}, &listed).error_code(),
+            ::grpc::StatusCode::PERMISSION_DENIED);
+  ::grpc::ClientContext list;
+  v1::Sessions sessions;
+  EXPECT_TRUE(client->ListSessions(&list, {}, &sessions).ok());
+}
+
+TEST_F(GrpcFront, ManySessionsAreOpenedOnOneStream) {
+  const auto admin = stub(trust::Role::Admin);
+  ::grpc::ClientContext context;
+  const auto stream = admin->OpenSessions(&context);
+  std::set<std::uint64_t> ids;
+  for (std::uint64_t id = 1; id <= 3; ++id) {
+    v1::OpenSessionsRequest request;
+    request.set_id(id);
+    request.mutable_open()->set_application("echo");
+    ASSERT_TRUE(stream->Write(request));
+  }
+  stream->WritesDone();
+  v1::OpenSessionsReply reply;
+  while (stream->Read(&reply)) {
+    ids.insert(reply.id());
+    EXPECT_EQ(reply.failure().code(), "NotFound");
+  }
+  EXPECT_TRUE(stream->Finish().ok());
+  EXPECT_EQ(ids, (std::set<std::uint64_t>{1, 2, 3}));
 }
 
 TEST_F(GrpcFront, ExecCarriesInputAndOutput) {

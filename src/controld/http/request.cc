@@ -6,6 +6,8 @@
 #include <google/protobuf/util/json_util.h>
 
 #include <algorithm>
+#include <chrono>
+#include <vector>
 
 #include "berth/v1/api.pb.h"
 #include "codec/json_parts.h"
@@ -60,9 +62,20 @@ Result<std::unique_ptr<api::Message>> message_of(const api::Match& match, std::s
   return message;
 }
 
-std::string error_json(std::string_view code, std::string_view message) {
+std::string error_json(std::string_view code, std::string_view message,
+                       const api::Particulars& particulars) {
   using namespace codec::json;
-  return object({{"error", object({{"code", text(code)}, {"message", text(message)}})}});
+  std::vector<Member> members{
+      {"error", object({{"code", text(particulars.word.empty() ? code : particulars.word)},
+                        {"message", text(message)}})}};
+  if (particulars.retry_after) {
+    members.emplace_back(
+        "retryAfterMs",
+        std::to_string(
+            std::chrono::ceil<std::chrono::milliseconds>(*particulars.retry_after).count()));
+  }
+  if (particulars.what) members.emplace_back(particulars.about, particulars.what->json());
+  return object(members);
 }
 
 bool answers_with_events(const api::Method& method, const api::Message& request) {

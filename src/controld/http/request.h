@@ -22,8 +22,9 @@ Result<std::unique_ptr<api::Message>> message_of(const api::Match& match, std::s
 
 Result<void> read_json(std::string_view json, api::Message& message);
 
-// {"error": {"code": ..., "message": ...}}
-std::string error_json(std::string_view code, std::string_view message);
+// {"error": {"code": ..., "message": ...}}, with "retryAfterMs" and what else it says beside it.
+std::string error_json(std::string_view code, std::string_view message,
+                       const api::Particulars& particulars = {});
 
 // Whether its answers come as server-sent events: a call that streams, and is asked to.
 bool answers_with_events(const api::Method& method, const api::Message& request);

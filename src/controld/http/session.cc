@@ -112,9 +112,14 @@ class Session {
 
   // --- Answers that are one message.
 
-  awaitable<bool> respond(const Parser& parser, int status, std::string type, std::string body) {
+  awaitable<bool> respond(const Parser& parser, int status, std::string type, std::string body,
+                          std::optional<Duration> retry_after = std::nullopt) {
     wire::response<wire::string_body> response(static_cast<wire::status>(status),
                                                parser.get().version());
+    if (retry_after) {
+      const auto seconds = std::chrono::ceil<std::chrono::seconds>(*retry_after).count();
+      response.set(wire::field::retry_after, std::to_string(seconds));
+    }
     response.set(wire::field::content_type, type);
     response.set(wire::field::cache_control, "no-store");
     response.set("X-Content-Type-Options", "nosniff");
@@ -135,6 +140,15 @@ class Session {
 
   awaitable<bool> refuse(const Parser& parser, const Error& error) {
     return refuse(parser, api::http_status_of(error.code), api::name_of(error.code), error.message);
+  }
+
+  awaitable<bool> refuse(const Parser& parser, const api::Call::End& end) {
+    const Error error = end.error.value_or(Error{Code::Internal, "there is no answer"});
+    const api::Particulars& more = end.particulars;
+    const int status = more.http_status == 0 ? api::http_status_of(error.code) : more.http_status;
+    return respond(parser, status, "application/json",
+                   error_json(api::name_of(error.code), error.message, more) + "\n",
+                   more.retry_after);
   }
 
   awaitable<bool> refuse_route(const Parser& parser, const Target& target, bool path_is_known) {
@@ -234,8 +248,7 @@ class Session {
         co_return co_await respond(parser, 200, "application/json", (*answer)->json());
       }
       if (const auto* end = std::get_if<api::Call::End>(&next)) {
-        const Error none{Code::Internal, "there is no answer"};
-        co_return co_await refuse(parser, end->error.value_or(none));
+        co_return co_await refuse(parser, *end);
       }
       if (has_waited && stream_->has_left()) {
         call->abandon();
@@ -254,7 +267,7 @@ class Session {
     }
     const auto* end = std::get_if<api::Call::End>(&next);
     if (end != nullptr && end->error) {
-      co_await refuse(parser, *end->error);
+      co_await refuse(parser, *end);
       co_return;
     }
     const bool begun = co_await begin_events(parser);

@@ -75,9 +75,15 @@ Result<Taken> find_grant(const store::Store& store, const trust::Token& token,
 
 }  // namespace
 
+// The second form has the namespaces of a client before its name.
 std::string encode(const JoinGrant& grant) {
-  return fmt::format("1 {} {} {} {}", trust::to_string(grant.role), milliseconds(grant.expires),
-                     grant.used ? "used" : "unused", grant.name);
+  std::string spaces;
+  for (const std::string& ns : grant.namespaces) spaces += ns + " ";
+  const std::string counted =
+      spaces.empty() ? "" : fmt::format("{} {}", grant.namespaces.size(), spaces);
+  return fmt::format("{} {} {} {} {}{}", spaces.empty() ? 1 : 2, trust::to_string(grant.role),
+                     milliseconds(grant.expires), grant.used ? "used" : "unused", counted,
+                     grant.name);
 }
 
 Result<JoinGrant> decode_grant(const std::string& text) {
@@ -88,11 +94,17 @@ Result<JoinGrant> decode_grant(const std::string& text) {
   std::string used;
   in >> version >> role >> expires >> used;
   const auto known_role = trust::parse_role(role);
-  if (!in || version != 1 || !known_role || (used != "used" && used != "unused")) {
+  const bool is_known_form = version == 1 || version == 2;
+  if (!in || !is_known_form || !known_role || (used != "used" && used != "unused")) {
     return Error{Code::Damaged, "a stored join token cannot be read"};
   }
   JoinGrant grant{*known_role, "", trust::WallTime(std::chrono::milliseconds(expires)),
                   used == "used"};
+  std::size_t namespaces = 0;
+  if (version == 2) in >> namespaces;
+  for (std::string ns; grant.namespaces.size() < namespaces && in >> ns;) {
+    grant.namespaces.push_back(ns);
+  }
   in >> grant.name;
   return grant;
 }
@@ -114,7 +126,7 @@ void take_token(Loop& loop, const trust::Token& token, std::string name, trust::
   const auto make = [token, name = std::move(name), now,
                      identity](const store::Store& store) -> Result<std::vector<store::Change>> {
     Taken taken = TRY(find_grant(store, token, name, now));
-    *identity = {taken.grant.role, taken.name};
+    *identity = {taken.grant.role, taken.name, taken.grant.namespaces};
     taken.grant.used = true;
     return std::vector<store::Change>{{key_of(token), encode(taken.grant)}};
   };

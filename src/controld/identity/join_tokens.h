@@ -3,6 +3,7 @@
 #include <chrono>
 #include <functional>
 #include <string>
+#include <vector>
 
 #include "base/result.h"
 #include "controld/loop/loop.h"
@@ -18,6 +19,7 @@ struct JoinGrant {
   std::string name;  // empty: whoever uses it says
   trust::WallTime expires;
   bool used = false;
+  std::vector<std::string> namespaces = {};  // of a client
 
   friend bool operator==(const JoinGrant&, const JoinGrant&) = default;
 };

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <chrono>
+#include <iterator>
+#include <type_traits>
 #include <utility>
 
 #include "controld/loop/persistence.h"
@@ -15,7 +17,8 @@ namespace {
 
 using shell::LogLevel;
 
-constexpr Duration kFullBoxWait = 10ms;  // until facts can be stepped again
+constexpr Duration kFullBoxWait = 10ms;    // until facts can be stepped again
+constexpr std::size_t kJoinedMax = 1'000;  // steps that are kept as one
 
 const Error kStopping{Code::Unavailable, "the control plane is stopping"};
 const Error kReplaced{Code::Unavailable, "another control plane has the store now"};
@@ -25,11 +28,17 @@ double seconds_since(std::chrono::steady_clock::time_point start) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
-// Nullopt: nobody waits for an answer to it.
+template <class Fact>
+constexpr bool kIsAboutSessions = std::is_same_v<Fact, control::OpenSessionCall> ||
+                                  std::is_same_v<Fact, control::CloseSessionCall> ||
+                                  std::is_same_v<Fact, control::SessionCallerGone>;
+
+// Nullopt: nobody waits for an answer to it that has to be durable.
 std::optional<control::CallId> call_of(const control::Event& event) {
   return std::visit(
       [](const auto& fact) -> std::optional<control::CallId> {
-        if constexpr (requires { fact.call; }) {
+        using Fact = std::decay_t<decltype(fact)>;
+        if constexpr (requires { fact.call; } && !kIsAboutSessions<Fact>) {
           return fact.call;
         } else {
           return std::nullopt;
@@ -103,6 +112,7 @@ void Loop::turn() {
 std::optional<Time> Loop::next_turn() const {
   std::optional<Time> next = outbox_.is_full() ? std::nullopt : wake_at_;
   const auto no_later_than = [&](Time when) { next = std::min(next.value_or(when), when); };
+  if (!facts_.empty() && !outbox_.is_full()) no_later_than(shell::now());
   const bool is_in_trouble = trouble().has_value();
   if (is_in_trouble && !outbox_.is_under_way()) no_later_than(retry_at_);
   if (!is_in_trouble && outbox_.is_under_way()) no_later_than(commit_overdue_at_);
@@ -147,6 +157,45 @@ void Loop::call(const std::function<control::Event(control::CallId)>& make, Repl
   if (!put(make(id))) answer(id, mailbox_.closed() ? kStopping : kBusy);
 }
 
+control::CallId Loop::call_session(const std::function<control::Event(control::CallId)>& make,
+                                   SessionReplyTaker reply) {
+  control::CallId id = 0;
+  bool is_stopped = false;
+  {
+    const std::lock_guard lock(mutex_);
+    id = ++last_call_;
+    is_stopped = stopped_;
+    if (!is_stopped) session_callers_.emplace(id, reply);
+  }
+  if (is_stopped) {
+    reply(kStopping);
+  } else if (!put(make(id))) {
+    answer_session(id, mailbox_.closed() ? kStopping : kBusy);
+  }
+  return id;
+}
+
+// If the box is full the core is not told: then its deadline ends what nobody waits for.
+void Loop::abandon_session_call(control::CallId call) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (session_callers_.erase(call) == 0) return;
+  }
+  (void)put(control::SessionCallerGone{call});
+}
+
+void Loop::answer_session(control::CallId call, const SessionAnswer& answer) {
+  SessionReplyTaker reply;
+  {
+    const std::lock_guard lock(mutex_);
+    const auto found = session_callers_.find(call);
+    if (found == session_callers_.end()) return;
+    reply = std::move(found->second);
+    session_callers_.erase(found);
+  }
+  reply(answer);
+}
+
 std::vector<Loop::Item> Loop::take(std::optional<Time> until) {
   std::vector<Item> items = mailbox_.take(until);
   depth_.fetch_sub(items.size(), std::memory_order_relaxed);
@@ -184,14 +233,48 @@ void Loop::step() {
     stats_.step_seconds.add(seconds_since(started));
   }
   wake_at_ = effects.wake_at;
+  leave_at_once(effects);
+  look_for_callers(effects);
+  Sealed sealed;
+  if (effects.tell_when_durable) sealed.revision = controller_.durable().counters.revision;
+  sealed.publish.push_back(ports_.stepped(controller_, effects));
+  std::vector<store::Change> changes = to_changes(std::exchange(effects.writes, {}));
+  sealed.effects = std::move(effects);
+  seal(std::move(changes), std::move(sealed));
+  let_leave();
+}
+
+// What is durable nowhere waits for no disk.
+void Loop::leave_at_once(control::Effects& effects) {
   for (const control::PoolOutgoing& outgoing : std::exchange(effects.pool_commands, {})) {
     ports_.send_pool(outgoing);
   }
-  look_for_callers(effects);
-  Publishing publish = ports_.stepped(controller_, effects);
-  std::vector<store::Change> changes = to_changes(std::exchange(effects.writes, {}));
-  outbox_.seal(std::move(changes), {std::move(effects), std::move(publish)});
-  let_leave();
+  ports_.tell_sessions(controller_, effects);
+  effects.session_changes.clear();
+  effects.pools_changed.clear();
+  for (const control::SessionReply& reply : std::exchange(effects.session_replies, {})) {
+    answer_session(reply.call, reply.answer);
+  }
+}
+
+// A step that has nothing to make durable leaves with the one before it, and is kept with that:
+// else calls for sessions would fill the outbox while the disk is slow. Not behind answers, which
+// must leave before what follows them is told.
+void Loop::seal(std::vector<store::Change> changes, Sealed sealed) {
+  const bool may_join = changes.empty() && !outbox_.waiting().empty() &&
+                        outbox_.waiting().back().publish.size() < kJoinedMax &&
+                        outbox_.waiting().back().effects.replies.empty() &&
+                        outbox_.waiting().back().tellings.empty() &&
+                        outbox_.waiting().back().store_calls.empty();
+  if (!may_join) return outbox_.seal(std::move(changes), std::move(sealed));
+  Sealed& last = outbox_.waiting().back();
+  const auto append = [](auto& to, auto& from) {
+    to.insert(to.end(), std::make_move_iterator(from.begin()), std::make_move_iterator(from.end()));
+  };
+  append(last.effects.commands, sealed.effects.commands);
+  append(last.effects.replies, sealed.effects.replies);
+  append(last.publish, sealed.publish);
+  last.revision = std::max(last.revision, sealed.revision);
 }
 
 void Loop::look_for_callers(const control::Effects& effects) {
@@ -284,10 +367,13 @@ std::size_t Loop::let_leave() {
 
 void Loop::perform(const Sealed& sealed) {
   for (const control::Outgoing& outgoing : sealed.effects.commands) ports_.send(outgoing);
-  if (sealed.publish) sealed.publish();
+  for (const Publishing& publish : sealed.publish) {
+    if (publish) publish();
+  }
   for (const control::Reply& reply : sealed.effects.replies) answer(reply.call, reply.answer);
   for (const Telling& tell : sealed.tellings) tell(std::nullopt);
   for (const StoreCall& call : sealed.store_calls) writer_.call(call);
+  if (sealed.revision) facts_.emplace_back(control::WritesDurable{*sealed.revision});
 }
 
 void Loop::answer(control::CallId call, const Answer& answer) {
@@ -393,12 +479,15 @@ void Loop::write_last_words() {
 void Loop::dismiss_everybody() {
   const Error& why = is_replaced_ ? kReplaced : kStopping;
   std::map<control::CallId, Caller> callers;
+  std::map<control::CallId, SessionReplyTaker> session_callers;
   {
     const std::lock_guard lock(mutex_);
     stopped_ = true;
     callers.swap(callers_);
+    session_callers.swap(session_callers_);
   }
   for (const auto& [id, caller] : callers) caller.reply(why);
+  for (const auto& [id, reply] : session_callers) reply(why);
   sort_in(take(shell::now()));
   refuse_waiting_calls(why);
   if (const auto doubt = trouble()) tell_those_who_wait(*doubt);

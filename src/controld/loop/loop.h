@@ -50,8 +50,9 @@ struct LoopLimits {
 // drains the box into one batch and steps; a writer makes the changes durable meanwhile, those of
 // several steps as one transaction while it is busy. What a step does leaves when its changes and
 // those of all steps before it are durable, in the order of the steps: nothing is acknowledged
-// before, and nobody is shown a decision that could still be lost. Commands about pools are not
-// durable anywhere, and leave at once.
+// before, and nobody is shown a decision that could still be lost. Sessions and pools are not
+// durable anywhere: commands about them, answers to who calls for a session, and what is told of
+// them leave at once, also while the store is in trouble.
 //
 // A commit that fails (a full disk) is tried again until it works or the loop is stopped. Until
 // then nothing is performed. Who called for what cannot be made durable is told so and not kept
@@ -76,6 +77,9 @@ class Loop {
     std::function<void(const control::Outgoing&)> send;
     // Right after the step, whatever is durable.
     std::function<void(const control::PoolOutgoing&)> send_pool = [](const auto&) {};
+    // The same: tells the world of sessions and pools.
+    std::function<void(const control::Controller&, const control::Effects&)> tell_sessions =
+        [](const auto&, const auto&) {};
     // After each step: looks at what is to be told of it.
     std::function<Publishing(const control::Controller&, const control::Effects&)> stepped;
   };
@@ -113,6 +117,15 @@ class Loop {
   void call(const std::function<control::Event(control::CallId)>& make, ReplyTaker reply,
             ReplyReader look = {});
 
+  // Asks for a session, or for its end: with an event that is answered by a SessionReply. `reply`
+  // is called once, as above; nothing waits for the store. The id is for `abandon_session_call`.
+  using SessionAnswer = decltype(control::SessionReply::answer);
+  using SessionReplyTaker = std::function<void(const SessionAnswer&)>;
+  control::CallId call_session(const std::function<control::Event(control::CallId)>& make,
+                               SessionReplyTaker reply);
+  // Nobody waits for the answer any more: `reply` is not called, unless it just is.
+  void abandon_session_call(control::CallId call);
+
   // Why nothing can be made durable at present.
   std::optional<Error> trouble() const;
 
@@ -128,7 +141,9 @@ class Loop {
   // What leaves when a step is durable.
   struct Sealed {
     control::Effects effects;  // without the writes
-    Publishing publish;
+    std::vector<Publishing> publish = {};
+    std::optional<std::uint64_t> revision =
+        {};                              // of which the core wants to know that it is durable
     std::vector<Telling> tellings = {};  // to those who have looked right after it
     std::vector<StoreCall> store_calls = {};
   };
@@ -140,6 +155,9 @@ class Loop {
   void turn();
 
   void step();
+  void seal(std::vector<store::Change> changes, Sealed sealed);
+  void leave_at_once(control::Effects& effects);
+  void answer_session(control::CallId call, const SessionAnswer& answer);
   void look_for_callers(const control::Effects& effects);
   void look_after(const std::optional<StoreWriter::Outcome>& outcome);
   void end_commit(double seconds);
@@ -182,6 +200,7 @@ class Loop {
 
   mutable std::mutex mutex_;  // guards what follows
   std::map<control::CallId, Caller> callers_;
+  std::map<control::CallId, SessionReplyTaker> session_callers_;
   control::CallId last_call_ = 0;
   std::optional<Error> trouble_;
   LoopStats stats_;

@@ -409,6 +409,16 @@ TEST_F(JoinTokens, MayBeForOneNameOnly) {
   EXPECT_EQ(*take(""), (trust::Identity{trust::Role::Viewer, "kim"}));
 }
 
+TEST_F(JoinTokens, BindAClientToNamespaces) {
+  const JoinGrant grant{
+      trust::Role::Client, "lobby", now_ + std::chrono::hours(1), false, {"games", "chat"}};
+  store(grant);
+  EXPECT_EQ(*take(""), (trust::Identity{trust::Role::Client, "lobby", {"games", "chat"}}));
+  JoinGrant nameless = grant;
+  nameless.name.clear();
+  EXPECT_EQ(decode_grant(encode(nameless))->namespaces, grant.namespaces);
+}
+
 TEST_F(JoinTokens, NamesMustBeNames) {
   store({trust::Role::Node, "", now_ + std::chrono::hours(1), false});
   EXPECT_FALSE(take("../etc"));

@@ -89,7 +89,7 @@ Durable a_state() {
   const model::ApplicationKey echo_key = model::key_of(echo);
   state.applications[echo_key] = echo;
   state.number_blocks[echo_key] = {.application = echo_key, .reserved_to = 1000};
-  state.port_blocks["10.0.0.1"] = {.address = "10.0.0.1", .first = 20'000, .held = "0fff"};
+  state.port_blocks["10.0.0.1"] = {.address = "10.0.0.1", .held = "0fff"};
   return state;
 }
 

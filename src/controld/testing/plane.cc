@@ -71,6 +71,20 @@ class Plane::FakeNode {
     report.node->runtimes.push_back(
         {.id = model::RuntimeId("process"), .type = model::RuntimeType::Process});
     for (const auto& [key, status] : statuses_) report.instances.push_back(status);
+    report.pool.emplace();
+    report.pool->acted = pool_acted_;
+    for (const auto& [key, instance] : pool_) report.pool->instances.push_back(instance);
+    for (const auto& [ref, session] : sessions_) report.pool->sessions.push_back(session);
+    return report;
+  }
+
+  model::Report answer(const model::PoolCommand& command) {
+    model::Report report = begin();
+    report.pool.emplace();
+    report.pool->acted = pool_acted_ = command.number;
+    for (const model::PoolOrder& order : command.orders) {
+      std::visit([&](const auto& told) { obey(told, *report.pool); }, order);
+    }
     return report;
   }
 
@@ -89,6 +103,43 @@ class Plane::FakeNode {
   }
 
  private:
+  void obey(const model::StartPoolInstance& start, model::PoolReport& report) {
+    model::ReportedPoolInstance& instance = pool_[start.spec.key];
+    instance.key = start.spec.key;
+    instance.item = start.spec.item.id.value();
+    instance.version = start.spec.item.version;
+    instance.edition = start.edition;
+    instance.runtime = start.spec.runtime;
+    instance.uid = start.spec.uid;
+    instance.state = model::PoolInstanceState::Running;
+    report.instances.push_back(instance);
+  }
+  void obey(const model::StopPoolInstance& stop, model::PoolReport& report) {
+    auto node = pool_.extract(stop.key);
+    if (node.empty()) return;
+    node.mapped().state = model::PoolInstanceState::Gone;
+    report.instances.push_back(node.mapped());
+  }
+  void obey(const model::SetPoolPausing& set, model::PoolReport& report) {
+    model::ReportedPoolInstance& instance = pool_.at(set.key);
+    instance.state = set.pausing == model::Pausing::Paused ? model::PoolInstanceState::Paused
+                                                           : model::PoolInstanceState::Running;
+    report.instances.push_back(instance);
+  }
+  void obey(const model::OpenSession& open, model::PoolReport& report) {
+    model::ReportedSession& session = sessions_[open.session.ref];
+    session.session = open.session;
+    session.state = model::SessionState::Available;
+    report.sessions.push_back(session);
+  }
+  void obey(const model::CloseSession& close, model::PoolReport& report) {
+    auto node = sessions_.extract(close.ref);
+    if (node.empty()) return;
+    node.mapped().state = model::SessionState::Closed;
+    node.mapped().reason = close.reason;
+    report.sessions.push_back(node.mapped());
+  }
+
   model::Report begin() {
     model::Report report;
     report.boot_id = "boot";
@@ -101,6 +152,9 @@ class Plane::FakeNode {
   std::uint64_t revision_ = 0;
   model::CommandNumber acted_;
   std::map<model::InstanceKey, model::ReportedStatus> statuses_;
+  std::uint64_t pool_acted_ = 0;
+  std::map<model::InstanceKey, model::ReportedPoolInstance> pool_;
+  std::map<model::SessionRef, model::ReportedSession> sessions_;
 };
 
 namespace {
@@ -130,6 +184,11 @@ Plane::Plane(Options options)
       }),
       loop_(store_, {.node_lost_grace = 60s, .settle_time = 0s, .min_healthy = 0s}, {},
             {.send = [this](const control::Outgoing& outgoing) { send(outgoing); },
+             .send_pool = [this](const control::PoolOutgoing& outgoing) { send_pool(outgoing); },
+             .tell_sessions =
+                 [this](const auto& controller, const auto& effects) {
+                   publisher_.tell_sessions(controller, effects);
+                 },
              .stepped =
                  [this](const auto& controller, const auto& effects) {
                    return publisher_.stepped(controller, effects);
@@ -180,6 +239,20 @@ void Plane::send(const control::Outgoing& outgoing) {
   // What was decided leaves although the loop is stopping, and takes no answer any more.
   (void)loop_.post(control::NodeReported{outgoing.node, outgoing.connection,
                                          node->second->answer(outgoing.command)});
+}
+
+void Plane::send_pool(const control::PoolOutgoing& outgoing) {
+  const std::lock_guard lock(mutex_);
+  pool_commands_.push_back(outgoing);
+  const auto node = nodes_.find(outgoing.node.value());
+  if (node == nodes_.end()) return;
+  (void)loop_.post(control::NodeReported{outgoing.node, outgoing.connection,
+                                         node->second->answer(outgoing.command)});
+}
+
+std::vector<control::PoolOutgoing> Plane::pool_commands() const {
+  const std::lock_guard lock(mutex_);
+  return pool_commands_;
 }
 
 void Plane::add_node(const std::string& name) {

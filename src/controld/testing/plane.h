@@ -99,6 +99,9 @@ class Plane {
   // What was sent to agents beside commands.
   std::vector<v1::ToAgent> sent_to_agents() const;
 
+  // What was told to agents about their pools.
+  std::vector<control::PoolOutgoing> pool_commands() const;
+
   // One request over the unix socket, and all that comes until the server closes; head and body.
   std::string exchange(const std::string& request) const;
   std::string get(const std::string& path) const;
@@ -110,6 +113,7 @@ class Plane {
 
   void wait_for(const std::function<void(const control::Controller&)>& query);
   void send(const control::Outgoing& outgoing);
+  void send_pool(const control::PoolOutgoing& outgoing);
 
   std::filesystem::path directory_;
   std::string socket_;
@@ -121,6 +125,7 @@ class Plane {
   WatchHub hub_;
   mutable std::mutex mutex_;
   std::vector<v1::ToAgent> sent_;
+  std::vector<control::PoolOutgoing> pool_commands_;
   std::map<std::string, std::unique_ptr<FakeNode>> nodes_;
   StreamRelay streams_;
   Publisher publisher_{events_, hub_};

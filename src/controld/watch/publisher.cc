@@ -59,6 +59,17 @@ Loop::Publishing Publisher::stepped(const control::Controller& controller,
   };
 }
 
+void Publisher::tell_sessions(const control::Controller& controller,
+                              const control::Effects& effects) {
+  if (!hub_.wants_changes()) return;
+  WatchHub::Changes changes;
+  changes.sessions = effects.session_changes;
+  for (const model::ApplicationKey& key : effects.pools_changed) {
+    changes.pools.push_back(view_of(controller, key));
+  }
+  hub_.publish(std::move(changes));
+}
+
 WatchHub::Changes Publisher::changes_of(const control::Controller& controller,
                                         const control::Effects& effects) {
   WatchHub::Changes changes;

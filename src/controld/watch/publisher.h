@@ -20,6 +20,9 @@ class Publisher {
   // Looks at it right after the step; what it gives tells it.
   Loop::Publishing stepped(const control::Controller& controller, const control::Effects& effects);
 
+  // Sessions and pools are not durable: who watches them hears of them at once.
+  void tell_sessions(const control::Controller& controller, const control::Effects& effects);
+
  private:
   WatchHub::Changes changes_of(const control::Controller& controller,
                                const control::Effects& effects);

@@ -14,7 +14,8 @@ namespace {
 
 std::vector<std::string> all_topics() {
   std::vector<std::string> all{std::string(kInstancesTopic), std::string(kNodesTopic),
-                               std::string(kEventsTopic)};
+                               std::string(kEventsTopic), std::string(kSessionsTopic),
+                               std::string(kPoolsTopic)};
   for (const model::DocumentKind& kind : model::document_kinds()) {
     if (kind.is_kept) all.emplace_back(kind.plural);
   }

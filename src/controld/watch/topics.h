@@ -12,6 +12,8 @@ namespace berth::controld {
 inline constexpr std::string_view kInstancesTopic = "instances";
 inline constexpr std::string_view kNodesTopic = "nodes";
 inline constexpr std::string_view kEventsTopic = "events";
+inline constexpr std::string_view kSessionsTopic = "sessions";
+inline constexpr std::string_view kPoolsTopic = "pools";
 
 using Topics = std::set<std::string, std::less<>>;
 

@@ -22,6 +22,35 @@ void add_measured(InstanceView& view, const Controller& controller) {
   view.footprint = reported->second.footprint;
 }
 
+model::InstanceState state_of(const control::PoolMember& member) {
+  using Stage = control::PoolMember::Stage;
+  switch (member.stage) {
+    case Stage::Asked:
+      return member.problem.reason.empty() ? model::InstanceState::Activating
+                                           : model::InstanceState::Failed;
+    case Stage::Placed:
+    case Stage::Starting: return model::InstanceState::Activating;
+    case Stage::Running:
+    case Stage::Pausing:
+    case Stage::Waking:
+    case Stage::Terminating: return model::InstanceState::Active;
+    case Stage::Standby: return model::InstanceState::Paused;
+  }
+  return model::InstanceState::Inactive;
+}
+
+InstanceView view_of(const control::ApplicationPool& pool, const control::PoolMember& member) {
+  InstanceView view;
+  view.status.key = member.key;
+  if (member.edition.item) view.status.version = member.edition.item->version;
+  view.status.state = state_of(member);
+  view.status.place = member.place;
+  view.status.problem = member.problem;
+  view.priority = pool.application ? pool.application->priority : 0;
+  view.uid = member.uid;
+  return view;
+}
+
 std::string in_words(const model::DecisionRecord& decision) {
   return fmt::format("{}, by revision {}", model::to_string(decision), decision.revision);
 }
@@ -149,6 +178,45 @@ InstanceView view_of(const Controller& controller, const model::InstanceStatus& 
   const auto* decision = controller.decision_about(status.key);
   if (decision != nullptr) view.decision = in_words(*decision);
   return view;
+}
+
+PoolView view_of(const Controller& controller, const model::ApplicationKey& application) {
+  using Group = control::Pool::Group;
+  PoolView view;
+  view.application = application;
+  const control::ApplicationPool* found = controller.sessions().pools().find(application);
+  view.gone = found == nullptr;
+  if (found == nullptr) return view;
+  const control::Pool& pool = found->pool;
+  view.ready = pool.count(Group::Ready);
+  view.pending =
+      pool.count(Group::Unplaced) + pool.count(Group::Pending) + pool.count(Group::MakingStandby);
+  view.standby = pool.count(Group::Standby);
+  view.active = pool.count(Group::Active);
+  view.terminating = pool.count(Group::Terminating) + pool.count(Group::Leaving);
+  view.waiting = found->waiting;
+  view.refusal = found->refusal;
+  view.failure = found->failure;
+  view.failures = found->failures;
+  return view;
+}
+
+std::vector<PoolView> pools_of(const Controller& controller) {
+  std::vector<PoolView> views;
+  for (const auto& [key, pool] : controller.sessions().pools().all()) {
+    views.push_back(view_of(controller, key));
+  }
+  return views;
+}
+
+std::vector<InstanceView> pool_instances_of(const Controller& controller) {
+  std::vector<InstanceView> views;
+  for (const auto& [key, pool] : controller.sessions().pools().all()) {
+    for (const auto& [number, member] : pool.pool.members()) {
+      views.push_back(view_of(pool, member));
+    }
+  }
+  return views;
 }
 
 std::vector<InstanceView> cached_instances_of(const Controller& controller) {

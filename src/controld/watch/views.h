@@ -79,7 +79,28 @@ struct NodeView {
   friend bool operator==(const NodeView&, const NodeView&) = default;
 };
 
+// The instances of an application, by what they are good for.
+struct PoolView {
+  model::ApplicationKey application;
+  std::uint32_t ready = 0;
+  std::uint32_t pending = 0;  // also those that will be standby
+  std::uint32_t standby = 0;
+  std::uint32_t active = 0;
+  std::uint32_t terminating = 0;  // also those that are being replaced elsewhere
+  std::uint32_t waiting = 0;      // sessions
+  model::Problem refusal;
+  model::Problem failure;
+  std::uint32_t failures = 0;
+  bool gone = false;
+
+  friend bool operator==(const PoolView&, const PoolView&) = default;
+};
+
 InstanceView view_of(const control::Controller& controller, const model::InstanceStatus& status);
+PoolView view_of(const control::Controller& controller, const model::ApplicationKey& application);
+std::vector<PoolView> pools_of(const control::Controller& controller);
+// Of pools: not part of what is asked for by deployments.
+std::vector<InstanceView> pool_instances_of(const control::Controller& controller);
 
 // Ordered by key; by id.
 std::vector<InstanceView> instances_of(const control::Controller& controller);

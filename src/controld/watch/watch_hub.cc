@@ -17,6 +17,12 @@ std::string name_of(const InstanceView& view) {
   return "instance/" + model::to_string(view.status.key);
 }
 std::string name_of(const NodeView& view) { return "node/" + view.id.value(); }
+std::string name_of(const model::SessionStatus& status) {
+  return "session/" + model::to_string(status.ref.key);
+}
+std::string name_of(const PoolView& view) {
+  return "application/" + model::to_string(view.application);
+}
 std::string name_of(const model::DocumentKind& kind, const std::string& id) {
   return std::string(kind.singular) + "/" + id;
 }
@@ -39,6 +45,16 @@ api::AnswerPtr answer_for(const NodeView& view) {
 api::AnswerPtr answer_for(const LoggedEvent& logged) {
   v1::WatchEvent event;
   *event.mutable_event() = api::to_message(logged);
+  return api::answer_of(std::move(event));
+}
+api::AnswerPtr answer_for(const model::SessionStatus& status) {
+  v1::WatchEvent event;
+  *event.mutable_session() = api::to_message(status);
+  return api::answer_of(std::move(event));
+}
+api::AnswerPtr answer_for(const PoolView& view) {
+  v1::WatchEvent event;
+  *event.mutable_pool() = api::to_message(view);
   return api::answer_of(std::move(event));
 }
 api::AnswerPtr answer_for(const model::Document& document) {
@@ -139,6 +155,8 @@ void WatchHub::add(Watcher watcher, Everything everything) {
   auto subscription = std::make_shared<Subscription>();
   keep_wanted(watcher, kInstancesTopic, everything.instances);
   keep_wanted(watcher, kNodesTopic, everything.nodes);
+  keep_wanted(watcher, kSessionsTopic, everything.sessions);
+  keep_wanted(watcher, kPoolsTopic, everything.pools);
   std::erase_if(everything.documents, [&](const model::Document& document) {
     const model::DocumentKind& kind = model::kind_of(document);
     return !wants(watcher, kind.plural, name_of(kind, model::id_of(document)));
@@ -179,8 +197,9 @@ void WatchHub::go_on(Subscription& subscription) {
 
 // False: there is no more.
 bool WatchHub::tell_piece(Subscription& subscription) {
-  const auto& [instances, nodes, documents] = subscription.everything;
-  const std::size_t all = nodes.size() + instances.size() + documents.size();
+  const auto& [instances, nodes, documents, sessions, pools] = subscription.everything;
+  const std::size_t all =
+      nodes.size() + instances.size() + documents.size() + sessions.size() + pools.size();
   api::Call& call = *subscription.watcher.call;
   for (std::size_t piece = 0; piece < kPiece && subscription.told < all; ++piece) {
     std::size_t next = subscription.told++;
@@ -189,8 +208,12 @@ bool WatchHub::tell_piece(Subscription& subscription) {
     } else if ((next -= nodes.size()) < instances.size()) {
       call.send(subscription.watcher.only ? status_for(instances[next])
                                           : answer_for(instances[next]));
+    } else if ((next -= instances.size()) < documents.size()) {
+      call.send(answer_for(documents[next]));
+    } else if ((next -= documents.size()) < sessions.size()) {
+      call.send(answer_for(sessions[next]));
     } else {
-      call.send(answer_for(documents[next - instances.size()]));
+      call.send(answer_for(pools[next - sessions.size()]));
     }
   }
   return subscription.told < all;
@@ -217,7 +240,7 @@ void WatchHub::tell_more(std::uint64_t id) {
 void WatchHub::publish(Changes changes) {
   if (!wants_changes()) return;
   if (changes.instances.empty() && changes.nodes.empty() && changes.events.empty() &&
-      changes.documents.empty()) {
+      changes.documents.empty() && changes.sessions.empty() && changes.pools.empty()) {
     return;
   }
   if (is_overrun()) return cut_off_everybody();
@@ -248,6 +271,12 @@ void WatchHub::deliver(const Changes& changes) {
     tell_callers(view);
   }
   for (const DocumentChange& change : changes.documents) deliver(change);
+  for (const model::SessionStatus& status : changes.sessions) {
+    tell(history_.add(std::string(kSessionsTopic), name_of(status), answer_for(status)));
+  }
+  for (const PoolView& view : changes.pools) {
+    tell(history_.add(std::string(kPoolsTopic), name_of(view), answer_for(view)));
+  }
   for (const LoggedEvent& event : changes.events) {
     tell(history_.add(std::string(kEventsTopic), event.about, answer_for(event)));
   }

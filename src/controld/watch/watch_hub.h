@@ -56,6 +56,8 @@ class WatchHub {
     std::vector<InstanceView> instances;
     std::vector<NodeView> nodes;
     model::Manifest documents = {};
+    std::vector<model::SessionStatus> sessions = {};
+    std::vector<PoolView> pools = {};
   };
 
   // To be called before what follows `everything` is published, and after what it shows, so that no
@@ -77,6 +79,8 @@ class WatchHub {
     std::vector<NodeView> nodes;
     std::vector<LoggedEvent> events;
     std::vector<DocumentChange> documents = {};
+    std::vector<model::SessionStatus> sessions = {};
+    std::vector<PoolView> pools = {};
   };
   void publish(Changes changes);
 
