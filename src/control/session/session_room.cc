@@ -486,7 +486,8 @@ void SessionRoom::decide(Context& context) {
   for (const model::ApplicationKey& key : std::exchange(to_serve_, {})) serve_waiting(context, key);
   pools_.decide(context);
   end_lost(context);
-  endpoints_.write_down(context);
+  // Ports are reserved ahead where there may be sessions.
+  if (!context.state.durable().applications.empty()) endpoints_.write_down(context);
   for (const model::SessionKey& key : sessions_.take_finished(context.now)) sessions_.erase(key);
 }
 
