@@ -109,7 +109,8 @@ class PoolComparison {
     }
     const std::uint32_t burst = pool.application->scaling.burst.value_or(UINT32_MAX);
     const bool is_old = member.edition.number != pool.edition.number;
-    if (is_old && member.sessions.empty() && pool.roll_failures < burst) {
+    const bool can_roll = pool.roll_failures < burst && pool.refusal.reason.empty();
+    if (is_old && member.sessions.empty() && can_roll) {
       complain("{} is of an old edition", to_string(member.key));
     }
     if (member.leaves && member.sessions.empty()) complain("{} leaves", to_string(member.key));
