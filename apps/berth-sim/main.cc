@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <fstream>
 #include <iostream>
+#include <optional>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -34,6 +35,7 @@ struct Options {
   bool trace = false;
   bool quiet = false;
   bool flapping = false;
+  std::optional<bool> sessions;
   std::vector<std::string> files;
   std::string list;
 };
@@ -52,6 +54,11 @@ sim::Setup setup_of(const Options& options, const sim::Faults& faults) {
   setup.faulty = std::chrono::minutes(options.minutes);
   setup.faults = faults;
   if (options.trace) setup.trace = print_line;
+  // What is listed was found in worlds without applications.
+  if (!options.list.empty()) setup.sessions = sim::Sessions::No;
+  if (options.sessions) {
+    setup.sessions = *options.sessions ? sim::Sessions::Yes : sim::Sessions::No;
+  }
   return setup;
 }
 
@@ -185,6 +192,9 @@ int main(int argc, char** argv) {
                  "run what a file lists: seed and number of nodes per line, 0 = drawn");
   app.add_flag("--flapping", options.flapping,
                "100 nodes, or --nodes, whose runtimes come and go; nothing else goes wrong");
+  app.add_flag("--sessions,!--no-sessions", options.sessions,
+               "with applications and sessions of them, or without (default: drawn; without with "
+               "--list)");
   app.add_flag("--trace", options.trace, "print all that happens");
   app.add_flag("-q,--quiet", options.quiet, "print failures only");
   CLI11_PARSE(app, argc, argv);

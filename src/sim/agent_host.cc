@@ -57,8 +57,7 @@ AgentHost::AgentHost(Stage& stage, Random random, const model::Node& node, Netwo
       link_(node.id),
       network_(network),
       watch_(watch),
-      machine_(stage, node.id, node.info, random_.fork(),
-               [this](agent::Event event) { post(std::move(event)); }) {}
+      machine_(stage, node.id, node.info, random_.fork(), teller()) {}
 
 AgentHost::AgentHost(Stage& stage, Random random, const AgentHost& original,
                      const model::NodeId& link, Network& network, Checker& watch)
@@ -67,11 +66,22 @@ AgentHost::AgentHost(Stage& stage, Random random, const AgentHost& original,
       link_(link),
       network_(network),
       watch_(watch),
-      machine_(stage, link, in_good_health(original.machine_.info()), random_.fork(),
-               [this](agent::Event event) { post(std::move(event)); }) {
+      machine_(stage, link, in_good_health(original.machine_.info()), random_.fork(), teller()) {
   disk_.copy(original.disk_);
   has_lost_store_ = original.has_lost_store_;
   machine_.copy_disk(original.machine_);
+}
+
+// What is kept beside runs has the times of the world; the agent has those of its process.
+Machine::Tell AgentHost::teller() {
+  return [this](agent::Event event) {
+    if (auto* listed = std::get_if<agent::RunsListed>(&event)) {
+      for (agent::FoundRun& run : listed->runs) {
+        if (run.pool) run.pool = shifted(*run.pool, clock_offset());
+      }
+    }
+    post(std::move(event));
+  };
 }
 
 void AgentHost::crash(Duration down) {
@@ -149,6 +159,7 @@ void AgentHost::died() {
   store_problem_.clear();
   core_.reset();
   unheard_.clear();
+  machine_.agent_died();
   network_.agent_died(link_);
 }
 
@@ -199,6 +210,20 @@ void AgentHost::perform(const agent::Effects& effects) {
   if (stage_.sabotage == Sabotage::StopHealthy && stage_.counts.agent_steps % 50 == 0) {
     stop_something_healthy();
   }
+}
+
+void AgentHost::perform_at_once(const agent::Effects& effects) {
+  for (const agent::Action& action : effects.at_once) act(action);
+  for (const agent::PoolAction& action : effects.for_pools) act_for_pool(action);
+}
+
+void AgentHost::act_for_pool(agent::PoolAction action) {
+  stage_.trace.line(stage_.now(), name_, "> {}", describe(action));
+  watch_.acting_for_pool(node_, action);
+  if (auto* keep = std::get_if<agent::KeepNote>(&action)) {
+    keep->note = shifted(std::move(keep->note), -clock_offset());
+  }
+  machine_.perform(action);
 }
 
 void AgentHost::send(const std::vector<model::Report>& reports) {

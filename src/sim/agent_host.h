@@ -44,9 +44,12 @@ class AgentHost : public Daemon<agent::Event, agent::Effects> {
   std::vector<store::Change> changes_of(const agent::Effects& effects) override;
   void committed(const agent::Effects& effects) override;
   void perform(const agent::Effects& effects) override;
+  void perform_at_once(const agent::Effects& effects) override;
   bool goes_on_without(const agent::Effects& effects, const Error& why) override;
   void send(const std::vector<model::Report>& reports);
   void act(const agent::Action& action);
+  void act_for_pool(agent::PoolAction action);
+  Machine::Tell teller();
   void note_heard(const agent::Event& event);
   void stop_something_healthy();
 

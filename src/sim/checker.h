@@ -49,8 +49,11 @@ class Checker {
   virtual void sending_pool(const control::PoolOutgoing&) {}
   // The same of a controller that has lost its store.
   virtual void sending_without_store(const control::Outgoing&) {}
+  virtual void sending_pool_without_store(const control::PoolOutgoing&) {}
   virtual void replying(const control::Reply&) {}
+  virtual void replying(const control::SessionReply&) {}
   virtual void acting(const model::NodeId&, const agent::Action&) {}
+  virtual void acting_for_pool(const model::NodeId&, const agent::PoolAction&) {}
   // A user calls the controller.
   virtual void called(const control::Event&) {}
   // Every virtual second, or half a heartbeat.

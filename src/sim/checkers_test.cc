@@ -16,6 +16,7 @@ struct Planted {
   Sabotage sabotage = Sabotage::None;
   Faults faults;
   std::uint64_t seeds = 5;
+  Sessions sessions = Sessions::No;
 };
 
 std::set<std::string> violated_checkers(const Planted& planted) {
@@ -25,7 +26,8 @@ std::set<std::string> violated_checkers(const Planted& planted) {
                                       .nodes = 4,
                                       .faulty = 180s,
                                       .faults = planted.faults,
-                                      .sabotage = planted.sabotage});
+                                      .sabotage = planted.sabotage,
+                                      .sessions = planted.sessions});
     for (const Violation& violation : outcome.violations) names.insert(violation.checker);
   }
   return names;
@@ -34,8 +36,12 @@ std::set<std::string> violated_checkers(const Planted& planted) {
 // Some checks need a rare occasion: the first seed that has it ends the search.
 bool says(const Planted& planted, std::string_view text) {
   for (std::uint64_t seed = 1; seed <= planted.seeds; ++seed) {
-    const Outcome outcome = simulate(
-        {.seed = seed, .nodes = 4, .faulty = 600s, .faults = {}, .sabotage = planted.sabotage});
+    const Outcome outcome = simulate({.seed = seed,
+                                      .nodes = 4,
+                                      .faulty = 600s,
+                                      .faults = {},
+                                      .sabotage = planted.sabotage,
+                                      .sessions = planted.sessions});
     for (const Violation& violation : outcome.violations) {
       if (violation.what.find(text) != std::string::npos) return true;
     }
@@ -45,6 +51,7 @@ bool says(const Planted& planted, std::string_view text) {
 
 TEST(Checkers, FindNothingWhereNothingIsPlanted) {
   EXPECT_EQ(violated_checkers({}), std::set<std::string>{});
+  EXPECT_EQ(violated_checkers({.sessions = Sessions::Yes}), std::set<std::string>{});
 }
 
 TEST(CapacityChecker, FindsNodesThatAreGivenMoreThanTheyHave) {
@@ -124,6 +131,39 @@ TEST(StateChecker, FindsLastWordsThatWereLost) {
 TEST(ReadinessChecker, FindsWhatIsPlacedOnARuntimeThatIsNotReady) {
   EXPECT_THAT(violated_checkers({Sabotage::Misplace, {Fault::Readiness}, 10}),
               Contains("readiness"));
+}
+
+TEST(SessionTruthChecker, FindsEndpointsThatAreOnlyClaimed) {
+  EXPECT_THAT(violated_checkers({Sabotage::ClaimEndpoints, {}, 5, Sessions::Yes}),
+              Contains("session truth"));
+}
+
+TEST(SessionPortChecker, FindsPortsThatAreGivenTwice) {
+  EXPECT_THAT(violated_checkers({Sabotage::TwinPorts, {}, 10, Sessions::Yes}),
+              Contains("session ports"));
+}
+
+TEST(SessionOrderChecker, FindsCallersWhoAreServedBeforeOthers) {
+  EXPECT_THAT(violated_checkers({Sabotage::DelayCalls, {}, 10, Sessions::Yes}),
+              Contains("session order"));
+}
+
+TEST(SessionAnswerChecker, FindsCallersWhoNeverHearAnything) {
+  EXPECT_THAT(violated_checkers({Sabotage::DropSessionReplies, {}, 5, Sessions::Yes}),
+              Contains("session answer"));
+}
+
+TEST(PoolNumberChecker, FindsNumbersThatAreUsedTwice) {
+  EXPECT_THAT(violated_checkers({Sabotage::ReuseNumbers, {Fault::Crash}, 20, Sessions::Yes}),
+              Contains("pool numbers"));
+}
+
+TEST(PoolsAtRest, FindEndpointsThatAreLeftOpen) {
+  EXPECT_TRUE(says({Sabotage::LeaveEndpoints, {}, 20, Sessions::Yes}, "which is no session there"));
+}
+
+TEST(PoolsAtRest, FindWhatInstancesLeaveBehind) {
+  EXPECT_TRUE(says({Sabotage::LeaveFurniture, {}, 20, Sessions::Yes}, "furnished"));
 }
 
 }  // namespace

@@ -39,6 +39,16 @@ control::Outgoing without_states(control::Outgoing outgoing) {
   return outgoing;
 }
 
+control::PoolOutgoing with_twin_ports(control::PoolOutgoing outgoing) {
+  constexpr std::uint16_t kTwin = 20'000;
+  for (model::PoolOrder& order : outgoing.command.orders) {
+    auto* open = std::get_if<model::OpenSession>(&order);
+    if (open == nullptr) continue;
+    for (model::SessionPort& port : open->session.ports) port.external = kTwin;
+  }
+  return outgoing;
+}
+
 std::optional<model::Place> find_unready(
     const std::map<model::NodeId, control::ObservedNode>& nodes) {
   for (const auto& [id, node] : nodes) {
@@ -132,6 +142,7 @@ void ControllerHost::boot() {
   const Duration date_of_zero = kDateOfTheWorld + clock_error_ - clock_offset();
   control::Config config = config_for(stage_.heartbeat, date_of_zero);
   config.life = ++lives_;
+  if (stage_.session_ports) config.session_ports = *stage_.session_ports;
   if (lives_ % 2 == 0) config.placed_at_once = 2;  // so that most applies take several steps
   core_.emplace(config, std::move(*loaded));
   network_.controller_started();
@@ -139,6 +150,7 @@ void ControllerHost::boot() {
 
 void ControllerHost::died() {
   core_.reset();
+  revisions_.clear();
   network_.controller_died();
 }
 
@@ -148,6 +160,7 @@ control::Effects ControllerHost::step_core(Time now, std::span<const control::Ev
     stage_.trace.line(stage_.now(), name_, "< {}", describe(event));
   }
   control::Effects effects = core_->step(now, batch);
+  if (effects.tell_when_durable) revisions_.push_back(core_->durable().counters.revision);
   if (stage_.sabotage == Sabotage::Misplace) misplace(effects, core_->nodes());
   for (const control::Note& note : effects.notes) {
     stage_.trace.line(stage_.now(), name_, "{} {} {}", control::to_string(note.kind), note.about,
@@ -165,6 +178,9 @@ std::vector<store::Change> ControllerHost::changes_of(const control::Effects& ef
 
 void ControllerHost::committed(const control::Effects& effects) {
   if (!own_store_) watch_.controller_committed(effects);
+  if (!effects.tell_when_durable) return;
+  post(control::WritesDurable{revisions_.front()});
+  revisions_.pop_front();
 }
 
 void ControllerHost::perform(const control::Effects& effects) {
@@ -192,9 +208,16 @@ void ControllerHost::perform_at_once(const control::Effects& effects) {
     stage_.trace.line(stage_.now(), name_, "> {} {}", outgoing.node.value(),
                       describe(outgoing.command));
     check_as_on_the_wire(outgoing.command);
-    if (!own_store_) watch_.sending_pool(outgoing);
-    network_.send_pool(outgoing);
+    own_store_ ? watch_.sending_pool_without_store(outgoing) : watch_.sending_pool(outgoing);
+    const bool are_twins = stage_.sabotage == Sabotage::TwinPorts;
+    network_.send_pool(are_twins ? with_twin_ports(outgoing) : outgoing);
   }
+  for (const control::SessionReply& reply : effects.session_replies) this->reply(reply);
+}
+
+void ControllerHost::reply(const control::SessionReply& reply) {
+  stage_.trace.line(stage_.now(), name_, "> {}", describe(reply));
+  if (stage_.sabotage != Sabotage::DropSessionReplies) watch_.replying(reply);
 }
 
 bool ControllerHost::skips_commit() {
@@ -203,6 +226,7 @@ bool ControllerHost::skips_commit() {
 
 void ControllerHost::tamper(control::Durable& durable) const {
   if (stage_.sabotage == Sabotage::TwinAddress) make_twin_addresses(durable);
+  if (stage_.sabotage == Sabotage::ReuseNumbers) durable.number_blocks.clear();
   if (stage_.sabotage != Sabotage::TwinUid) return;
   std::uint32_t first = 0;
   for (auto& [key, instance] : durable.instances) {

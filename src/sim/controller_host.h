@@ -1,5 +1,6 @@
 #pragma once
 
+#include <deque>
 #include <optional>
 
 #include "control/controller.h"
@@ -41,6 +42,7 @@ class ControllerHost : public Daemon<control::Event, control::Effects> {
   void perform(const control::Effects& effects) override;
   void perform_at_once(const control::Effects& effects) override;
   bool skips_commit() override;
+  void reply(const control::SessionReply& reply);
   void tamper(control::Durable& durable) const;
   void begin_store(const model::CounterRecord& counters);
 
@@ -50,6 +52,7 @@ class ControllerHost : public Daemon<control::Event, control::Effects> {
   std::optional<std::vector<store::Entry>> own_store_;  // while it has another
   model::CommandNumber remembered_;
   Duration clock_error_{};
+  std::deque<std::uint64_t> revisions_;  // of steps that are to be told when they are durable
   std::uint64_t commits_ = 0;
   std::uint64_t lives_ = 0;
 };

@@ -55,7 +55,7 @@ struct PoolOrderText {
 };
 
 std::string text(const model::PoolReport& report) {
-  std::string line = fmt::format("pool acted {}.{}", report.life, report.acted);
+  std::string line = fmt::format("pool acted {}", report.acted);
   for (const model::ReportedPoolInstance& instance : report.instances) {
     line += fmt::format(" {}@{} e{}={}", to_string(instance.key), instance.version,
                         instance.edition, to_string(instance.state));
@@ -105,6 +105,20 @@ struct ControlEvent {
   }
   std::string operator()(const control::ForgetNodeCall& e) const {
     return fmt::format("call {} forget {}", e.call, e.node.value());
+  }
+  std::string operator()(const control::OpenSessionCall& e) const {
+    return fmt::format("call {} open a session of {}{}{}{}{}", e.call, to_string(e.application),
+                       e.name.empty() ? "" : ", name ", e.name,
+                       e.request_id.empty() ? "" : ", request ", e.request_id);
+  }
+  std::string operator()(const control::CloseSessionCall& e) const {
+    return fmt::format("call {} close session {}", e.call, to_string(e.session));
+  }
+  std::string operator()(const control::SessionCallerGone& e) const {
+    return fmt::format("caller {} is gone", e.call);
+  }
+  std::string operator()(const control::WritesDurable& e) const {
+    return fmt::format("durable up to {}", e.revision);
   }
   std::string operator()(const control::Subscribed& e) const {
     return fmt::format("subscribed {}", e.listener);
@@ -210,6 +224,70 @@ struct AgentEvent {
   std::string operator()(const agent::StopWithheld& e) const {
     return fmt::format("stop withheld {}#{}", to_string(e.key), text(e.run));
   }
+  std::string operator()(const agent::Furnished& e) const {
+    return fmt::format("furnished {} {}", to_string(e.key), e.problem);
+  }
+  std::string operator()(const agent::AppConnected& e) const {
+    return fmt::format("app connected {}", to_string(e.key));
+  }
+  std::string operator()(const agent::AppDisconnected& e) const {
+    return fmt::format("app disconnected {}", to_string(e.key));
+  }
+  std::string operator()(const agent::AppPinged& e) const {
+    return fmt::format("app pinged {}", to_string(e.key));
+  }
+  std::string operator()(const agent::AppOpened& e) const {
+    return fmt::format("app opened {} {} {}", to_string(e.key), e.session, e.problem);
+  }
+  std::string operator()(const agent::AppClosed& e) const {
+    return fmt::format("app closed {} {}", to_string(e.key), e.session);
+  }
+  std::string operator()(const agent::AppCounted& e) const {
+    return fmt::format("app counted {} {} {}", to_string(e.key), e.session, e.clients);
+  }
+  std::string operator()(const agent::EndpointsOpened& e) const {
+    return fmt::format("endpoints opened {} {}", text(e.ref), e.problem);
+  }
+  std::string operator()(const agent::EndpointsClosed& e) const {
+    return fmt::format("endpoints closed {}", text(e.ref));
+  }
+  std::string operator()(const agent::EndpointUsed& e) const {
+    return fmt::format("endpoint used {}", text(e.ref));
+  }
+};
+
+struct PoolActionText {
+  std::string operator()(const agent::Furnish& a) const {
+    return fmt::format("furnish {}", to_string(a.key));
+  }
+  std::string operator()(const agent::ServeApp& a) const {
+    return fmt::format("serve app {}", to_string(a.key));
+  }
+  std::string operator()(const agent::Unfurnish& a) const {
+    return fmt::format("unfurnish {}", to_string(a.key));
+  }
+  std::string operator()(const agent::OpenInApp& a) const {
+    return fmt::format("open in app {} {}", to_string(a.key), a.session);
+  }
+  std::string operator()(const agent::CloseInApp& a) const {
+    return fmt::format("close in app {} {}", to_string(a.key), a.session);
+  }
+  std::string operator()(const agent::OpenEndpoints& a) const {
+    std::string ports;
+    for (const model::SessionPort& port : a.ports) {
+      ports += fmt::format(" {}:{}", port.external_address, port.external);
+    }
+    return fmt::format("open endpoints {}{}", text(a.ref), ports);
+  }
+  std::string operator()(const agent::RefuseNew& a) const {
+    return fmt::format("refuse new {}", text(a.ref));
+  }
+  std::string operator()(const agent::CloseEndpoints& a) const {
+    return fmt::format("close endpoints {}", text(a.ref));
+  }
+  std::string operator()(const agent::KeepNote& a) const {
+    return fmt::format("keep note {} of {} sessions", to_string(a.key), a.note.sessions.size());
+  }
 };
 
 struct ActionText {
@@ -252,6 +330,12 @@ struct Answer {
   }
   std::string operator()(const control::Finished& a) const {
     return fmt::format("finished{} {}", a.timed_out ? " by timeout" : "", a.statuses.size());
+  }
+  std::string operator()(const model::SessionStatus& a) const {
+    return fmt::format("session {} {} {}", text(a.ref), to_string(a.state), a.reason.reason);
+  }
+  std::string operator()(const control::SessionBusy& a) const {
+    return fmt::format("busy, retry after {} ms", a.retry_after / 1ms);
   }
   std::string operator()(const Error& e) const { return fmt::format("error {}", e.message); }
 };
@@ -299,8 +383,16 @@ std::string describe(const control::Reply& reply) {
   return fmt::format("reply {} {}", reply.call, std::visit(Answer{}, reply.answer));
 }
 
+std::string describe(const control::SessionReply& reply) {
+  return fmt::format("reply {} {}", reply.call, std::visit(Answer{}, reply.answer));
+}
+
 std::string describe(const agent::Event& event) { return std::visit(AgentEvent{}, event); }
 
 std::string describe(const agent::Action& action) { return std::visit(ActionText{}, action); }
+
+std::string describe(const agent::PoolAction& action) {
+  return std::visit(PoolActionText{}, action);
+}
 
 }  // namespace berth::sim

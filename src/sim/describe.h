@@ -13,7 +13,9 @@ std::string describe(const model::PoolCommand& command);
 std::string describe(const model::Report& report);
 std::string describe(const control::Event& event);
 std::string describe(const control::Reply& reply);
+std::string describe(const control::SessionReply& reply);
 std::string describe(const agent::Event& event);
 std::string describe(const agent::Action& action);
+std::string describe(const agent::PoolAction& action);
 
 }  // namespace berth::sim

@@ -12,6 +12,10 @@ namespace {
 
 constexpr std::int32_t kCrashed = 1;
 constexpr std::int32_t kVanished = 137;
+constexpr std::uint64_t kPoolStream = 0x706f6f6c73;
+
+// A stream of its own, so that the histories of machines without pools stay what they were.
+Random pool_stream(Random random) { return Random(random.next() ^ kPoolStream); }
 
 // nullptr: it is for the machine itself.
 const model::RuntimeId* runtime_of(const agent::Action& action) {
@@ -64,7 +68,9 @@ Machine::Machine(Stage& stage, model::NodeId node, model::NodeInfo info, Random 
       node_(std::move(node)),
       info_(std::move(info)),
       random_(random),
-      tell_(std::move(tell)) {}
+      tell_(std::move(tell)),
+      pools_(stage, pool_stream(random), tell_,
+             [this](const model::InstanceKey& key) { return find_running(key); }) {}
 
 void Machine::preinstall(model::InstanceSpec spec) {
   Run run{.spec = std::move(spec), .state = Run::State::Running, .preinstalled = true};
@@ -98,6 +104,7 @@ void Machine::agent_restarted() {
     if (run.state != Run::State::Starting) continue;
     run.state = Run::State::Running;
     finish_later(key);
+    pools_.run_began(key.first);
   }
   disturb();
   if (is_counting_) return;
@@ -113,6 +120,7 @@ void Machine::power_cut() {
   lies_.clear();
   hangs_.clear();
   network_.reset();
+  pools_.power_cut();
   disturb();
 }
 
@@ -124,6 +132,19 @@ void Machine::perform(const agent::Action& action) {
   const auto hang = runtime == nullptr ? hangs_.end() : hangs_.find(*runtime);
   if (hang == hangs_.end()) return carry_out(action);
   hang->second.waiting.push_back(action);
+}
+
+void Machine::perform(const agent::PoolAction& action) {
+  const auto* keep = std::get_if<agent::KeepNote>(&action);
+  if (keep == nullptr) return pools_.perform(action);
+  const auto run = runs_.find({keep->key, keep->run});
+  if (run != runs_.end()) run->second.note = keep->note;
+}
+
+const Run* Machine::find_running(const model::InstanceKey& key) const {
+  const auto run = runs_.lower_bound({key, agent::RunId{}});
+  const bool is_it = run != runs_.end() && run->first.first == key;
+  return is_it && run->second.state == Run::State::Running ? &run->second : nullptr;
 }
 
 void Machine::carry_out(const agent::Action& action) {
@@ -144,6 +165,7 @@ agent::FoundRun Machine::found(const RunKey& key, const Run& run) {
   if (run.preinstalled || run.state == Run::State::Stopping) return found;
   found.spec = run.spec;
   found.spec->paused = run.paused;
+  found.pool = run.note;
   return found;
 }
 
@@ -224,6 +246,7 @@ void Machine::started(const RunKey& key, Run& run) {
     twin.second.attempt += 1'000'000;
     runs_.emplace(twin, run);
   }
+  pools_.run_began(key.first);
   tell(agent::Started{key.first, key.second});
   if (!is_counting_) look_at_states();
 }
@@ -237,6 +260,7 @@ void Machine::start_failed(const RunKey& key, model::Problem problem) {
 // A lie comes to light: the run is in no list, and at some time its end is noticed.
 void Machine::lie_about(const agent::Start& start) {
   ++stage_.counts.lies;
+  lied_ = stage_.now();
   const RunKey key{start.spec.key, start.run};
   disturb();
   if (stage_.sabotage != Sabotage::LieForever) lies_.insert(key);
@@ -342,7 +366,7 @@ void Machine::end_run(const RunKey& key, std::int32_t exit_code) {
     ++counts_[key.first];
   }
   runs_.erase(key);
-  lies_.erase(key);
+  if (lies_.erase(key) > 0) lied_ = stage_.now();
   disturb();
   const bool is_lost = stage_.sabotage == Sabotage::LoseLastStates;
   tell(agent::Exited{key.first, key.second, exit_code, {}, is_lost ? before : state_of(key.first)});
@@ -391,7 +415,7 @@ std::optional<agent::StateSaved> Machine::state_of(const model::InstanceKey& key
 
 bool Machine::counts(const Run& run) const {
   return is_counting_ && run.state != Run::State::Starting && !run.preinstalled && !run.paused &&
-         run.spec.item.type == model::ItemType::Service;
+         run.spec.item.type == model::ItemType::Service && !model::is_pool_instance(run.spec.key);
 }
 
 void Machine::count_on() {
@@ -487,6 +511,7 @@ agent::NodeObserved Machine::observed() const {
 
 void Machine::heal() {
   moods_ = {};
+  pools_.heal();
   is_counting_ = false;  // so that all can come to rest
   look_at_states();
   for (const RunKey& key : std::set(lies_)) end_run(key, kVanished);

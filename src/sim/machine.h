@@ -11,6 +11,7 @@
 #include "base/random.h"
 #include "sim/faults.h"
 #include "sim/loads.h"
+#include "sim/pool_machine.h"
 #include "sim/stage.h"
 
 namespace berth::sim {
@@ -27,6 +28,7 @@ struct Run {
   bool paused = false;
   bool is_late = false;  // would be done with its work if it had not been paused
   Time since{};
+  std::optional<model::PoolNote> note = {};  // kept beside it, by the clock of the world
 };
 
 // How long an instance lives before it is done with its work: simulated jobs say so in seconds by
@@ -48,7 +50,10 @@ class Machine {
 
   Machine(Stage& stage, model::NodeId node, model::NodeInfo info, Random random, Tell tell);
 
-  void set_moods(const Moods& moods) { moods_ = moods; }
+  void set_moods(const Moods& moods) {
+    moods_ = moods;
+    pools_.set_moods(moods);
+  }
   // From now on instances use what these say; without, all use the same little.
   void set_loads(const Loads& loads, Random random) { meter_.emplace(loads, random); }
   void preinstall(model::InstanceSpec spec);
@@ -56,8 +61,11 @@ class Machine {
   void copy_disk(const Machine& other);
 
   void perform(const agent::Action& action);
+  // Times of notes are by the clock of the world.
+  void perform(const agent::PoolAction& action);
   // Answers to what an earlier agent process asked for go nowhere.
   void agent_restarted();
+  void agent_died() { pools_.agent_died(); }
   void power_cut();
 
   void crash_a_run();
@@ -76,6 +84,7 @@ class Machine {
   // What the agent is told of the machine.
   agent::NodeObserved observed() const;
   const Runs& runs() const { return runs_; }
+  const PoolMachine& pools() const { return pools_; }
   // As the agent has applied it last; gone with the power.
   const std::optional<model::NodeNetwork>& network() const { return network_; }
   // Whether instances count on; else what they have counted must be known in the end.
@@ -86,6 +95,8 @@ class Machine {
   std::uint64_t counted_after(const agent::Start& start) const;
   // When something last happened that the agent did not ask for or does not know yet.
   Time disturbed_at() const { return lies_.empty() ? disturbed_ : stage_.now(); }
+  // When a runtime has last said that something runs which did not, or that was found out.
+  Time lied_at() const { return lies_.empty() ? lied_ : stage_.now(); }
   // When a runtime last hung, or came back from it.
   Time hung_at() const { return hangs_.empty() ? hung_ : stage_.now(); }
 
@@ -118,6 +129,7 @@ class Machine {
   void tell(const agent::Event& event);
   void answer(Duration delay, std::function<void(bool asker_lives)> task);
   std::optional<RunKey> draw_running();
+  const Run* find_running(const model::InstanceKey& key) const;
   void take_state(const agent::Start& start);
   std::optional<agent::StateSaved> state_of(const model::InstanceKey& key) const;
   bool counts(const Run& run) const;
@@ -148,6 +160,8 @@ class Machine {
   Time disturbed_{};
   std::uint64_t readiness_changes_ = 0;
   Time hung_ = Time{} - 24h;
+  Time lied_ = Time{} - 24h;
+  PoolMachine pools_;
 };
 
 }  // namespace berth::sim

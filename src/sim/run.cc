@@ -5,6 +5,7 @@
 #include "sim/checkers/checkers.h"
 #include "sim/cluster.h"
 #include "sim/draw.h"
+#include "sim/session_users.h"
 #include "sim/settle.h"
 #include "sim/workload.h"
 
@@ -14,10 +15,34 @@ namespace {
 constexpr std::uint64_t kClusterStream = 0x636c7573746572;
 constexpr std::uint64_t kUserStream = 0x7573657273;
 constexpr std::uint64_t kLoadStream = 0x6c6f616473;
+constexpr std::uint64_t kSessionStream = 0x73657373696f6e73;
 
 std::size_t draw_node_count(const Setup& setup) {
   Random random(setup.seed ^ kClusterStream);
   return setup.nodes.value_or(3 + random.below(6));
+}
+
+// Drawn from a stream of its own: worlds without applications stay what they were.
+bool has_sessions(const Setup& setup) {
+  if (setup.sessions != Sessions::Drawn) return setup.sessions == Sessions::Yes;
+  return Random(setup.seed ^ kSessionStream).below(4) == 0;
+}
+
+// So few ports that they are used again soon, and run out now and then.
+void draw_session_ports(Setup& setup) {
+  if (!has_sessions(setup) || setup.session_ports) return;
+  Random random = Random(setup.seed ^ kSessionStream).fork();
+  const auto count = static_cast<std::uint32_t>(random.between(3, 60));
+  setup.session_ports = control::IdRange{20'000, 20'000 + count};
+}
+
+// Until then, whoever opens sessions calls, too.
+void run_until(Time until, World& world, std::optional<SessionUsers>& sessions) {
+  while (sessions && sessions->next() < until && world.violations().empty()) {
+    world.run_for(std::max(sessions->next() - world.now(), Duration{}));
+    for (const control::Event& call : sessions->calls(world.now())) world.call(call);
+  }
+  world.run_for(until - world.now());
 }
 
 // The users call while things go wrong; who gets no answer does not insist.
@@ -28,8 +53,12 @@ void run_with_users(const Setup& setup, const Cluster& cluster, World& world) {
   const Time end = world.now() + setup.faulty;
   world.run_for(draw(random, 1s, 8s));
   world.call(users.first_call());
+  std::optional<SessionUsers> sessions;
+  if (has_sessions(setup)) {
+    sessions.emplace(Random(setup.seed ^ kSessionStream).fork().fork(), world.now());
+  }
   while (world.now() < end && world.violations().empty()) {
-    world.run_for(std::min(draw_around(random, pause), end - world.now()));
+    run_until(std::min(world.now() + draw_around(random, pause), end), world, sessions);
     if (world.now() < end) world.call(users.next_call());
   }
 }
@@ -49,9 +78,12 @@ void draw_loads_and_thresholds(Setup& setup, Cluster& cluster) {
 }  // namespace
 
 Outcome outcome_of(const Setup& setup, const Cluster& cluster, const World& world) {
+  const char* sessions = setup.sessions == Sessions::Yes  ? " --sessions"
+                         : setup.sessions == Sessions::No ? " --no-sessions"
+                                                          : "";
   const std::string replay =
-      fmt::format("berth-sim --seed {} --nodes {} --minutes {} --faults {}", setup.seed,
-                  cluster.nodes.size(), setup.faulty / 60s, to_string(setup.faults));
+      fmt::format("berth-sim --seed {} --nodes {} --minutes {} --faults {}{}", setup.seed,
+                  cluster.nodes.size(), setup.faulty / 60s, to_string(setup.faults), sessions);
   return {.seed = setup.seed,
           .nodes = cluster.nodes.size(),
           .violations = world.violations(),
@@ -66,6 +98,7 @@ Outcome simulate(const Setup& given) {
   Cluster cluster =
       draw_cluster(Random(setup.seed ^ kClusterStream).fork(), draw_node_count(setup));
   draw_loads_and_thresholds(setup, cluster);
+  draw_session_ports(setup);
   World world(setup, cluster);
   world.begin_faults();
   run_with_users(setup, cluster, world);
@@ -87,7 +120,8 @@ Outcome simulate_twice(const Setup& setup) {
 }
 
 Outcome simulate_calm_unit(Duration duration) {
-  return simulate({.seed = 16, .nodes = 16, .faulty = duration, .faults = {}});
+  return simulate(
+      {.seed = 16, .nodes = 16, .faulty = duration, .faults = {}, .sessions = Sessions::No});
 }
 
 }  // namespace berth::sim

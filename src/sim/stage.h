@@ -1,7 +1,9 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
+#include "control/config.h"
 #include "sim/queue.h"
 #include "sim/sabotage.h"
 #include "sim/trace.h"
@@ -40,6 +42,7 @@ struct Stage {
   Counts counts;
   Sabotage sabotage = Sabotage::None;
   Duration heartbeat = 2s;  // of the agents; the other clocks of the unit go with it
+  std::optional<control::IdRange> session_ports = {};  // of each address; nullopt: as usual
 
   Time now() const { return queue.now(); }
 };

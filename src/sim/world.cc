@@ -57,11 +57,20 @@ class World::Watch : public Checker {
   void sending_without_store(const control::Outgoing& outgoing) override {
     each([&](Checker& checker) { checker.sending_without_store(outgoing); });
   }
+  void sending_pool_without_store(const control::PoolOutgoing& outgoing) override {
+    each([&](Checker& checker) { checker.sending_pool_without_store(outgoing); });
+  }
   void replying(const control::Reply& reply) override {
+    each([&](Checker& checker) { checker.replying(reply); });
+  }
+  void replying(const control::SessionReply& reply) override {
     each([&](Checker& checker) { checker.replying(reply); });
   }
   void acting(const model::NodeId& node, const agent::Action& action) override {
     each([&](Checker& checker) { checker.acting(node, action); });
+  }
+  void acting_for_pool(const model::NodeId& node, const agent::PoolAction& action) override {
+    each([&](Checker& checker) { checker.acting_for_pool(node, action); });
   }
   void called(const control::Event& event) override {
     each([&](Checker& checker) { checker.called(event); });
@@ -92,7 +101,8 @@ World::World(const Setup& setup, const Cluster& cluster)
              .trace = Trace(setup.trace),
              .counts = {},
              .sabotage = setup.sabotage,
-             .heartbeat = setup.heartbeat},
+             .heartbeat = setup.heartbeat,
+             .session_ports = setup.session_ports},
       random_(setup.seed),
       loads_(setup.loads),
       watch_(std::make_unique<Watch>(*this)),
@@ -135,7 +145,14 @@ bool World::call(const control::Event& call) {
   if (!controller_.up()) return false;
   ++stage_.counts.calls;
   watch_->called(call);
-  controller_.post(call);
+  const auto* open = std::get_if<control::OpenSessionCall>(&call);
+  const bool waits =
+      stage_.sabotage == Sabotage::DelayCalls && open != nullptr && open->call % 3 == 0;
+  if (waits) {
+    stage_.queue.after(2s, [this, call] { controller_.post(call); });
+  } else {
+    controller_.post(call);
+  }
   return true;
 }
 

@@ -6,6 +6,7 @@
 #include <optional>
 #include <vector>
 
+#include "control/config.h"
 #include "model/manifest.h"
 #include "sim/checker.h"
 #include "sim/cluster.h"
@@ -14,6 +15,9 @@
 #include "sim/stage.h"
 
 namespace berth::sim {
+
+// Whether the users have applications and open sessions of them: in every fourth world.
+enum class Sessions { Drawn, No, Yes };
 
 // What a run is drawn from.
 struct Setup {
@@ -25,6 +29,8 @@ struct Setup {
   Trace::Sink trace = nullptr;
   std::optional<Loads> loads = std::nullopt;  // what instances use; else all the same little
   Duration heartbeat = 2s;                    // a slow heart makes weeks short
+  Sessions sessions = Sessions::Drawn;
+  std::optional<control::IdRange> session_ports = std::nullopt;  // of each address
 };
 
 // A whole unit in one process and in virtual time: the production cores of controller and agents

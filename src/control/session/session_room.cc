@@ -546,20 +546,21 @@ void SessionRoom::become_available(Context& context, Session& session) {
 void SessionRoom::decide(Context& context) {
   for (const model::ItemKey& item : context.changes.edited_items) pools_.item_edited(context, item);
   pools_.follow_documents(context);
+  end_overdue(context);  // also while agents are awaited
   if (!context.reachability.settled()) return;
   endpoints_.settle();
   if (context.changes.everything) ask_everybody(context);
   pools_.end_strangers();
   lose_silent_nodes(context);
   end_lost(context);
-  end_overdue(context);
   end_sessions_of_deleted(context);
   follow_drains(context);
   for (const model::ApplicationKey& key : pools_.to_look_at()) to_serve_.insert(key);
   for (const model::ApplicationKey& key : std::exchange(to_serve_, {})) serve_waiting(context, key);
   pools_.decide(context);
   end_lost(context);
-  endpoints_.write_down(context);
+  // Ports are reserved ahead where there may be sessions.
+  if (!context.state.durable().applications.empty()) endpoints_.write_down(context);
   for (const model::SessionKey& key : sessions_.take_finished(context.now)) sessions_.erase(key);
 }
 
@@ -687,7 +688,7 @@ void SessionRoom::forget(Context& context, const model::NodeId& node) {
 }
 
 Time SessionRoom::next(const Context& context) const {
-  if (!context.reachability.settled()) return kNever;
+  if (!context.reachability.settled()) return sessions_.next_deadline();
   if (!to_serve_.empty()) return context.now;
   Time next = std::min(sessions_.next(), pools_.next(context));
   for (const auto& [node, at] : silent_) next = std::min(next, at);

@@ -161,6 +161,23 @@ TEST_F(SessionRoomTest, TimesOutExactlyAtTheDeadlineWithTheReason) {
   EXPECT_EQ(answer(call)->reason.reason, "NoMatchingLabels");
 }
 
+TEST_F(SessionRoomTest, TimesOutAlsoWhileAgentsAreAwaitedAfterAStart) {
+  begin(echo());
+  driver_.restart();
+  const CallId call = open_with({.name = "a", .timeout = 1s});
+  driver_.advance(1s - 1ms);
+  EXPECT_FALSE(answer(call));
+  driver_.advance(1ms);
+  ASSERT_TRUE(answer(call));
+  EXPECT_EQ(answer(call)->state, SessionState::Timeout);
+}
+
+TEST_F(SessionRoomTest, NoPortsAreReservedWhereThereAreNoApplications) {
+  EXPECT_TRUE(driver_.controller().durable().port_blocks.empty());
+  begin(echo());
+  EXPECT_FALSE(driver_.controller().durable().port_blocks.empty());
+}
+
 TEST_F(SessionRoomTest, IsBusyWhenAsManyWaitAsCanBeServed) {
   model::Application application = echo(0, 0);
   application.scaling.maximum = 2;

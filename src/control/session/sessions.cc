@@ -92,8 +92,7 @@ std::vector<model::SessionKey> Sessions::take_finished(Time now) {
 }
 
 Time Sessions::next() const {
-  Time next = kNever;
-  if (!deadlines_.empty()) next = std::min(next, deadlines_.begin()->first);
+  Time next = next_deadline();
   if (!finished_.empty()) next = std::min(next, finished_.begin()->first);
   return next;
 }

@@ -51,6 +51,7 @@ class Sessions {
   void ended(const Session& session);
   std::vector<model::SessionKey> take_finished(Time now);
   Time next() const;
+  Time next_deadline() const { return deadlines_.empty() ? kNever : deadlines_.begin()->first; }
 
  private:
   using Due = std::set<std::pair<Time, model::SessionKey>>;

@@ -7,7 +7,9 @@ std::vector<CheckerPtr> all_checkers(const World& world, const Violate& violate)
   for (const auto make :
        {capacity_checker, single_owner_checker, network_checker, single_copy_checker,
         durable_checker, status_truth_checker, convergence_checker, waiting_checker,
-        needless_stop_checker, answer_checker, state_checker, readiness_checker, hold_checker}) {
+        needless_stop_checker, answer_checker, state_checker, readiness_checker, hold_checker,
+        session_truth_checker, session_port_checker, session_order_checker, session_answer_checker,
+        pool_number_checker}) {
     checkers.push_back(make(world, violate));
   }
   return checkers;

@@ -25,7 +25,8 @@ class CapacityChecker : public Checker {
   void controller_loaded(const control::Durable&) override { commanded_.clear(); }
 
   void controller_stepped(const control::Effects& effects) override {
-    if (effects.writes.empty() || !decided(Pinned::Counted)) return;
+    const bool is_news = !effects.writes.empty() || !effects.pool_commands.empty();
+    if (!is_news || !decided(Pinned::Counted)) return;
     if (const auto what = decided(Pinned::LeftOut)) violate_("capacity", "decided on " + *what);
   }
 
@@ -51,7 +52,20 @@ class CapacityChecker : public Checker {
       const bool taken = item != durable.items.end() && counts(item->second, pinned);
       if (taken) account.take(*instance.place, item->second);
     }
+    take_pools(account, pinned);
     return account.excess();
+  }
+
+  // Those that stay. Who serves a session is as if pinned.
+  void take_pools(Account& account, Pinned pinned) const {
+    for (const auto& [key, pool] : world_.controller()->sessions().pools().all()) {
+      for (const auto& [number, member] : pool.pool.members()) {
+        const bool stays =
+            member.stage != control::PoolMember::Stage::Terminating && !member.leaves;
+        const bool is_counted = pinned == Pinned::Counted || member.sessions.empty();
+        if (stays && is_counted && member.place) account.take(*member.place, *member.edition.item);
+      }
+    }
   }
 
   std::optional<std::string> commanded(const model::NodeId& node, Pinned pinned) const {

@@ -41,9 +41,23 @@ CheckerPtr readiness_checker(const World& world, Violate violate);
 // A control plane that has lost its store orders nothing.
 CheckerPtr hold_checker(const World& world, Violate violate);
 
+// Who is told that a session is available reaches an instance that serves it.
+CheckerPtr session_truth_checker(const World& world, Violate violate);
+// No two sessions are reached at one address and port.
+CheckerPtr session_port_checker(const World& world, Violate violate);
+// Sessions of an application are served in the order in which they were asked for.
+CheckerPtr session_order_checker(const World& world, Violate violate);
+// Who asks for a session is answered by the deadline.
+CheckerPtr session_answer_checker(const World& world, Violate violate);
+// No number of a pool instance is used twice.
+CheckerPtr pool_number_checker(const World& world, Violate violate);
+
 std::vector<CheckerPtr> all_checkers(const World& world, const Violate& violate);
 
 // What keeps the world from being as desired; empty = converged.
 std::vector<std::string> unsettled(const World& world);
+// The same of pools and sessions, as far as it is not said by `unsettled`, which has it.
+// REQUIRES: there is a controller.
+std::vector<std::string> unsettled_pools(const World& world);
 
 }  // namespace berth::sim

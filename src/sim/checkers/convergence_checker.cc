@@ -39,6 +39,9 @@ class Comparison {
     compare_overrides();
     compare_nodes();
     compare_loads();
+    for (std::string& complaint : unsettled_pools(world_)) {
+      complaints_.push_back(std::move(complaint));
+    }
     return std::move(complaints_);
   }
 
@@ -234,6 +237,7 @@ class Comparison {
             complain("{} is preinstalled on {}, and not known", to_string(key.first), node.value());
           continue;
         }
+        if (model::is_pool_instance(key.first)) continue;
         if (is_a_vain_try(key.first, node, run)) continue;
         if (run.sick && run.spec.item.health && !run.paused)
           complain("{} is sick", to_string(key.first));

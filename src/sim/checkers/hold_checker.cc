@@ -12,6 +12,9 @@ class HoldChecker : public Checker {
     if (is_question(outgoing.command)) return;
     violate_("hold", "a control plane without its store orders " + outgoing.node.value());
   }
+  void sending_pool_without_store(const control::PoolOutgoing& outgoing) override {
+    violate_("hold", "a control plane without its store orders pools of " + outgoing.node.value());
+  }
 
  private:
   static bool is_question(const model::Command& command) {

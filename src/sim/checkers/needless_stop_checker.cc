@@ -27,7 +27,7 @@ class NeedlessStopChecker : public Checker {
   // The agent stops only what it is no longer told to run.
   void acting(const model::NodeId& node, const agent::Action& action) override {
     const auto* stop = std::get_if<agent::Stop>(&action);
-    if (stop == nullptr) return;
+    if (stop == nullptr || model::is_pool_instance(stop->key)) return;
     const AgentHost& host = *world_.agents().at(node);
     const auto run = host.machine().runs().find({stop->key, stop->run});
     if (run == host.machine().runs().end() || !is_healthy(host.machine(), run->second)) return;

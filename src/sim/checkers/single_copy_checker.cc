@@ -36,7 +36,8 @@ class SingleCopyChecker : public Checker {
     copies_.clear();
     for (const auto& [node, host] : world_.agents()) {
       for (const auto& [key, run] : host->machine().runs()) {
-        const bool counts = run.state == Run::State::Running && !run.preinstalled;
+        const bool counts = run.state == Run::State::Running && !run.preinstalled &&
+                            !model::is_pool_instance(key.first);
         if (counts) ++copies_[{key.first, node}];
       }
     }

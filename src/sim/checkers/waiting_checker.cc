@@ -92,6 +92,11 @@ class WaitingChecker : public Checker {
       if (!instance.place || other == durable.items.end()) continue;
       account.take(*instance.place, other->second);
     }
+    for (const auto& [key, pool] : world_.controller()->sessions().pools().all()) {
+      for (const auto& [number, member] : pool.pool.members()) {
+        if (member.place) account.take(*member.place, *member.edition.item);
+      }
+    }
     account.take(place, item);
     return !account.excess_on(place.node) && lists_all(place.node, item);
   }
