@@ -45,13 +45,7 @@ Result<std::unique_ptr<PoolPerformer>> PoolPerformer::open(PoolAccess access, Te
   if (self.access_.runs) self.sockets_.remove_all_but(self.access_.runs());
   self.service_ = TRY(session::SessionService::open({}, self.app_callbacks()));
   session::Forwarder::Config config;
-  if (const auto& socket = self.access_.network_socket) {
-    config.network_socket = [socket](int family, int type) {
-      if (family == AF_INET) return socket(type);
-      errno = EAFNOSUPPORT;
-      return -1;
-    };
-  }
+  config.network_socket = self.access_.network_socket;
   self.gateway_ = TRY(session::Forwarder::open(
       std::move(config), {.used = [&self](const std::string& id) { self.used(id); },
                           .connections = [](const std::string&, std::uint32_t) {}}));

@@ -29,7 +29,7 @@ struct PoolAccess {
   // May block.
   std::function<void(const agent::KeepNote&)> keep_note = {};
   // A socket that does not block, from where instances' own networks are reached; -1: none.
-  std::function<int(int type)> network_socket = {};
+  std::function<int(int family, int type)> network_socket = {};
 };
 
 // Does what the core decides about pools beside their runs: the session service for their apps, the

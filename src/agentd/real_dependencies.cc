@@ -187,7 +187,9 @@ PoolAccess pools_on(const Config& config, const std::shared_ptr<HostNetworkContr
                           runtime::keep_pool_note(state_dir, keep.key, keep.run, keep.note);
                         }};
   if (networks) {
-    access.network_socket = [networks](int type) { return networks->host().open_socket(type); };
+    access.network_socket = [networks](int family, int type) {
+      return networks->host().open_socket(family, type);
+    };
   }
   return access;
 }
