@@ -9,6 +9,7 @@
 #include <type_traits>
 
 #include "base/random.h"
+#include "codec/describe_pool.h"
 #include "codec/describe_records.h"
 #include "codec/reader.h"
 
@@ -89,6 +90,8 @@ class Arbitrary : public Visitor {
       value = table[random_.below(table.size())].first;
     } else if constexpr (std::same_as<T, Duration>) {
       value = Duration(random_.between(1, 1000) * (one_in(2) ? 1 : 1000));
+    } else if constexpr (std::same_as<T, Time>) {
+      value = Time(Duration(random_.between(1, 1'000'000)));
     } else if constexpr (std::same_as<T, model::Port>) {
       value.number = static_cast<std::uint16_t>(random_.between(1, 65535));
       fill(value.protocol);

@@ -219,6 +219,7 @@ class ArbitraryMessages {
 
   model::InstanceSpec spec() {
     auto spec = fields_.make<model::InstanceSpec>();
+    spec.session_socket.clear();  // its agent's own
     while (!remarks_are_fine(spec.item)) spec.item = fields_.make<model::Item>();
     spec.key.item = spec.item.id;
     spec.image = static_cast<std::uint32_t>(below(spec.item.images.size()));

@@ -283,7 +283,8 @@ void describe(V& v, T& record) {
 
 template <class V, Is<model::InstanceSpec> T>
 void describe(V& v, T& spec) {
-  auto& [key, item, image, runtime, priority, uid, gid, network, paused, prepare_only] = spec;
+  auto& [key, item, image, runtime, priority, uid, gid, network, paused, prepare_only, socket] =
+      spec;
   v.required("key", key);
   v.required("item", item);
   v.field("image", image);
@@ -294,6 +295,7 @@ void describe(V& v, T& spec) {
   v.field("network", network);
   v.field("paused", paused);
   v.field("prepareOnly", prepare_only);
+  v.field("sessionSocket", socket);
 }
 
 template <class V, Is<model::Successor> T>

@@ -7,6 +7,7 @@
 #include <tuple>
 #include <utility>
 
+#include "codec/describe_pool.h"
 #include "codec/describe_records.h"
 #include "codec/json_reader.h"
 #include "codec/json_writer.h"
@@ -68,6 +69,33 @@ Result<model::StateRecord> decode_record(std::string_view bytes) {
   }
   record.state.content = bytes;
   return record;
+}
+
+// A line that people can read, and for each session a line with the size of its data, and these.
+template <>
+std::string encode_record(const model::PoolNote& note) {
+  std::string out;
+  write_json(out, note);
+  out += '\n';
+  for (const model::KeptSession& kept : note.sessions) {
+    out += fmt::format("{}\n", kept.session.data.size());
+    out += kept.session.data;
+  }
+  return out;
+}
+
+template <>
+Result<model::PoolNote> decode_record(std::string_view bytes) {
+  model::PoolNote note = TRY(read_line<model::PoolNote>(take_line(bytes)));
+  for (model::KeptSession& kept : note.sessions) {
+    const std::string_view line = take_line(bytes);
+    const auto size = parse_integer<std::size_t>(line.substr(0, line.find('\n')));
+    if (!size || *size > bytes.size()) return Error{Code::Damaged, "the data of a session lack"};
+    kept.session.data = bytes.substr(0, *size);
+    bytes.remove_prefix(*size);
+  }
+  if (!bytes.empty()) return Error{Code::Damaged, "there is more than its sessions have"};
+  return note;
 }
 
 namespace {

@@ -6,11 +6,12 @@
 #include "base/result.h"
 #include "model/decision.h"
 #include "model/deployment.h"
+#include "model/pool.h"
 #include "model/records.h"
 
 // How controller and agents write what they store: compact JSON, that a person can read in an
-// emergency; the state of an instance follows its line as it is. Defined for the records of
-// model/tables.h, and for what agents keep.
+// emergency; the state of an instance and the data of sessions follow their line as they are.
+// Defined for the records of model/tables.h, and for what agents keep.
 namespace berth::codec {
 
 template <class T>

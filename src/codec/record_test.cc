@@ -11,12 +11,14 @@ namespace {
 template <class T>
 class Records : public testing::Test {};
 
-using Types = testing::Types<
-    model::Item, model::Deployment, model::NodeConfig, model::NodeRecord, model::NetworkRecord,
-    model::NodeAddressRecord, model::FreedAddressRecord, model::RolloutRecord, model::NodeNetwork,
-    model::InstanceRecord, model::StateRecord, model::DecisionRecord, model::GroupRecord,
-    model::FreedIdRecord, model::CounterRecord, model::Namespace, model::Application,
-    model::NumberBlockRecord, model::PortBlockRecord, model::WantedRecord, model::CommandNumber>;
+using Types =
+    testing::Types<model::Item, model::Deployment, model::NodeConfig, model::NodeRecord,
+                   model::NetworkRecord, model::NodeAddressRecord, model::FreedAddressRecord,
+                   model::RolloutRecord, model::NodeNetwork, model::InstanceRecord,
+                   model::StateRecord, model::DecisionRecord, model::GroupRecord,
+                   model::FreedIdRecord, model::CounterRecord, model::Namespace, model::Application,
+                   model::NumberBlockRecord, model::PortBlockRecord, model::PoolNote,
+                   model::WantedRecord, model::CommandNumber>;
 TYPED_TEST_SUITE(Records, Types);
 
 TYPED_TEST(Records, ComeBackAsTheyWere) {
@@ -56,6 +58,14 @@ TEST(DecodeRecord, BringsBackTheBytesOfAState) {
   model::StateRecord record;
   record.state.content = std::string("a\nb\0c", 5);
   EXPECT_EQ(decode_record<model::StateRecord>(encode_record(record)).value(), record);
+}
+
+TEST(DecodeRecord, BringsBackTheDataOfSessions) {
+  model::PoolNote note;
+  for (const char* data : {"a\n\xFF", "", "7\n"}) {
+    note.sessions.emplace_back().session.data = data;
+  }
+  EXPECT_EQ(decode_record<model::PoolNote>(encode_record(note)).value(), note);
 }
 
 TEST(DecodeRecord, SaysWhatIsDamaged) {

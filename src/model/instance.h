@@ -128,6 +128,8 @@ struct InstanceSpec {
   bool paused = false;                     // once it is active, it shall stand still
   // Everything shall be there that it needs, but it is not started: it still runs elsewhere.
   bool prepare_only = false;
+  // Of a pool instance: where its agent has the socket of the session service. "": it uses none.
+  std::string session_socket = {};
 
   friend bool operator==(const InstanceSpec&, const InstanceSpec&) = default;
 };

@@ -1,11 +1,13 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
 
 #include "base/time.h"
+#include "model/network.h"
 #include "model/pool.h"
 #include "model/run.h"
 
@@ -76,13 +78,16 @@ struct Furnish {
   model::InstanceKey key;
   std::vector<model::Port> ports;
   bool service = false;
+  std::optional<model::Ipv4> address = {};  // in a network of its own: it listens there as it likes
 
   friend bool operator==(const Furnish&, const Furnish&) = default;
 };
-// The session service talks to the app of the instance, which knows itself by the token.
+// An earlier life of the agent has furnished the instance: it keeps its ports, and the session
+// service talks to its app, which knows itself by the token. No token: it does not use that.
 struct ServeApp {
   model::InstanceKey key;
   std::string token;
+  std::vector<model::SessionPort> ports = {};
 
   friend bool operator==(const ServeApp&, const ServeApp&) = default;
 };

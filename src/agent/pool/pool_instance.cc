@@ -12,7 +12,6 @@ namespace {
 using model::Pausing;
 using model::PoolInstanceState;
 
-constexpr char kSocket[] = "BERTH_SESSION_SOCKET";
 constexpr char kToken[] = "BERTH_SESSION_TOKEN";
 constexpr int kPeriodsUntilStale = 3;
 
@@ -53,10 +52,10 @@ PoolInstance::PoolInstance(const Context& context, const model::RuntimeId& runti
     }
     is_noted_ = true;
   }
+  context.act_for_pool(ServeApp{spec_.key, has_app() ? token_ : "", ports_});
   if (!has_app()) return;
   app_is_there_ = true;  // as far as anybody knows; it has its time to come again
   last_word_ = context.now;
-  context.act_for_pool(ServeApp{spec_.key, token_});
 }
 
 // --- Told --------------------------------------------------------------------------------------
@@ -98,7 +97,7 @@ void PoolInstance::furnished(const Furnished& event) {
     spec_.item.env[port_variable(port.port)] = port_of(port.internal);
   }
   if (!has_app()) return;
-  spec_.item.env[kSocket] = event.socket;
+  spec_.session_socket = event.socket;
   spec_.item.env[kToken] = event.token;
 }
 
@@ -185,7 +184,9 @@ void PoolInstance::advance(const Context& context, const Runtimes& runtimes) {
 
 void PoolInstance::furnish(const Context& context) {
   if (std::exchange(is_asked_, true)) return;
-  context.act_for_pool(Furnish{spec_.key, spec_.item.ports, has_app()});
+  std::optional<model::Ipv4> address;
+  if (spec_.network) address = spec_.network->address;
+  context.act_for_pool(Furnish{spec_.key, spec_.item.ports, has_app(), address});
 }
 
 void PoolInstance::try_start(const Context& context, const Runtimes& runtimes) {

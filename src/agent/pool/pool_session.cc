@@ -14,6 +14,7 @@ PoolSession::PoolSession(model::SessionSpec spec) { kept_.session = std::move(sp
 PoolSession::PoolSession(model::KeptSession kept) : kept_(std::move(kept)) {
   if (kept_.state == SessionState::Starting) return;
   app_ = App::Opened;
+  tells_again_ = true;
   if (kept_.state == SessionState::Closing) {
     ends_as_ = SessionState::Closed;
     endpoints_ = Endpoints::Closed;
@@ -30,7 +31,7 @@ model::ReportedSession PoolSession::report(Time now) const {
 // --- Facts -------------------------------------------------------------------------------------
 
 void PoolSession::app_opened(const std::string& problem) {
-  if (app_ != App::Told) return;
+  if (app_ != App::Told && app_ != App::Opened) return;
   app_ = App::Opened;
   if (problem.empty()) return;
   app_ = App::Closed;
@@ -120,6 +121,8 @@ void PoolSession::begin(const Context& context, const Host& host) {
   if (host.has_app && app_ == App::Untold) {
     context.act_for_pool(OpenInApp{spec().instance, spec().ref.key.name, spec().data});
     app_ = App::Told;
+  } else if (host.has_app && std::exchange(tells_again_, false)) {
+    context.act_for_pool(OpenInApp{spec().instance, spec().ref.key.name, spec().data});
   }
   const bool app_is_ready = !host.has_app || app_ == App::Opened;
   if (app_is_ready && endpoints_ == Endpoints::None) {

@@ -68,8 +68,9 @@ class PoolSession {
   App app_ = App::Untold;
   Endpoints endpoints_ = Endpoints::None;
   bool has_changed_ = true;
-  bool is_lost_ = false;  // with its instance
-  bool refuses_ = false;  // nobody new comes in
+  bool tells_again_ = false;  // its app has it, but the session service of this life does not know
+  bool is_lost_ = false;      // with its instance
+  bool refuses_ = false;      // nobody new comes in
   Duration grace_{};
   std::optional<model::SessionState> ends_as_;
 };

@@ -314,6 +314,26 @@ TEST_F(PoolTest, GoesOnAfterARestartWithWhatWasKeptBesideTheRun) {
   EXPECT_EQ(reason("blue"), "NotClaimed");
 }
 
+TEST_F(PoolTest, AfterARestartTheSessionServiceLearnsWhatItsAppHas) {
+  tell({a_start(1, with_service())});
+  act(AppConnected{echo(1)});
+  tell({model::OpenSession{a_session("blue")}});
+  EXPECT_EQ(done<Start>().at(0).spec.session_socket, "/run/s");
+  FoundRun found{echo(1), {{0, 1}, 1}, model::ItemType::Service, "1"};
+  found.spec = done<Start>().at(0).spec;
+  found.pool = done<KeepNote>().back().note;
+  driver_.restart();
+  done_.clear();
+  driver_.tell(Connected{2}, a_node());
+  act(a_list("crun", {found}));
+  const auto served = done<ServeApp>();
+  ASSERT_EQ(served.size(), 1u);
+  EXPECT_EQ(served[0].token, "secret");
+  EXPECT_EQ(served[0].ports, found.pool->ports);
+  EXPECT_EQ(done<OpenInApp>(), (std::vector<OpenInApp>{{echo(1), "blue", "hello"}}));
+  EXPECT_EQ(state("blue"), SessionState::Available);
+}
+
 TEST_F(PoolTest, WhatItsRuntimeRefusesIsGoneAtOnce) {
   driver_.tell(a_node({a_runtime("crun", model::Readiness::NotReady)}));
   tell({a_start(1, options())});
