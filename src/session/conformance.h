@@ -211,6 +211,29 @@ TYPED_TEST_P(GatewayConformance, RefusesWhatMakesNoSense) {
   EXPECT_EQ(this->refusal(forward), Code::InvalidInput) << "another machine's address";
 }
 
+TYPED_TEST_P(GatewayConformance, RefusesWhoIsNewAndLetsTheOthersStay) {
+  const auto target = this->inside(SOCK_STREAM);
+  const auto udp = this->inside(SOCK_DGRAM);
+  auto forward = this->tcp_forward("a", target);
+  forward.udp = udp.endpoint();
+  this->open(forward);
+  const auto [client, server] = this->connect(forward, target);
+  const testing::Port known(SOCK_DGRAM, 0, forward.listen.address);
+  known.send("1", forward.listen);
+  EXPECT_EQ(udp.receive().bytes, "1");
+  this->gateway().refuse_new("a");
+  EXPECT_FALSE(testing::Stream::connect(forward.listen).is_open());
+  client.send("still");
+  EXPECT_EQ(server.receive(5), "still");
+  const testing::Port late(SOCK_DGRAM, 0, forward.listen.address);
+  late.send("new", forward.listen);
+  known.send("2", forward.listen);
+  EXPECT_EQ(udp.receive().bytes, "2");
+  this->gateway().close("a");
+  EXPECT_TRUE(this->is_cut(client));
+  this->gateway().refuse_new("a");
+}
+
 TYPED_TEST_P(GatewayConformance, ClosingCutsAndRefuses) {
   const auto target = this->inside(SOCK_STREAM);
   const auto forward = this->tcp_forward("a", target);
@@ -292,7 +315,8 @@ REGISTER_TYPED_TEST_SUITE_P(GatewayConformance, ForwardsTcpBothWays, ForwardsThe
                             ForwardsMegabytesToASlowReader, ForwardsUdpAndAnswersOfEachClient,
                             AClientOfUdpStaysTheSame, TcpAndUdpShareANumber,
                             ATakenPortIsAConflictAndLeavesNothing, TheSameAgainIsNothingNew,
-                            RefusesWhatMakesNoSense, ClosingCutsAndRefuses, AClosedPortIsFreeAtOnce,
+                            RefusesWhatMakesNoSense, RefusesWhoIsNewAndLetsTheOthersStay,
+                            ClosingCutsAndRefuses, AClosedPortIsFreeAtOnce,
                             ClosingOneLeavesTheOthers, ATargetThatIsNotThereEndsTheConnection,
                             TellsThatItIsUsedOnceAndByHowMany, ADatagramIsAUse);
 

@@ -107,6 +107,13 @@ class Forwarder::OpenForward {
     return {};
   }
 
+  // Who waits to be accepted is turned away with the socket.
+  void refuse_new() {
+    listener_.reset();
+    accept_again_.reset();
+    if (flows_) flows_->refuse_new();
+  }
+
   const Forward& forward() const { return forward_; }
   const Traffic& traffic() const { return traffic_; }
 
@@ -245,6 +252,12 @@ Result<void> Forwarder::open(const Forward& forward) {
   TRY(made->start());
   forwards_.emplace(forward.id, std::move(made));
   return {};
+}
+
+void Forwarder::refuse_new(const std::string& id) {
+  const auto lock = poller_->enter();
+  const auto found = forwards_.find(id);
+  if (found != forwards_.end()) found->second->refuse_new();
 }
 
 void Forwarder::close(const std::string& id) {

@@ -32,6 +32,7 @@ class Forwarder final : public Gateway {
   ~Forwarder() override;  // cuts all
 
   Result<void> open(const Forward& forward) override;
+  void refuse_new(const std::string& id) override;
   void close(const std::string& id) override;
   std::optional<Traffic> traffic(const std::string& id) override;
 

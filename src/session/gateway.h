@@ -58,6 +58,9 @@ class Gateway {
   // returned are forwarded. Conflict: the port is taken, or the id is another forward's.
   virtual Result<void> open(const Forward& forward) = 0;
 
+  // Nobody new is let in any more, whoever is connected stays. One that is not open is nothing new.
+  virtual void refuse_new(const std::string& id) = 0;
+
   // Cuts what is connected. When it returns, nobody is let in any more and the port can be taken
   // again. One that is not open is nothing new.
   virtual void close(const std::string& id) = 0;

@@ -62,6 +62,7 @@ UdpRelay::Flow* UdpRelay::flow_of(const Path& client) {
 }
 
 UdpRelay::Flow* UdpRelay::make_flow(const Path& client) {
+  if (refuses_) return nullptr;
   if (flows_.size() >= config_.flows_max) end_quietest();
   Fd socket = config_.connect();
   if (!socket.is_open()) return nullptr;

@@ -33,6 +33,9 @@ class UdpRelay {
 
   [[nodiscard]] bool start();
 
+  // From now on only clients that have a flow are heard.
+  void refuse_new() { refuses_ = true; }
+
   // Ends the flows that were quiet for too long; when the next may be.
   std::optional<Time> tend(Time now);
 
@@ -61,6 +64,7 @@ class UdpRelay {
   Watch socket_;
   Traffic& traffic_;
   const Config config_;
+  bool refuses_ = false;
   std::list<Flow> flows_;  // quiet for longest first
   std::map<SocketAddress, Flow*> by_client_;
 };
