@@ -75,6 +75,15 @@ void add_files_of_machine(std::vector<Mount>& mounts) {
   }
 }
 
+const std::filesystem::path kSessionDirectory = "/run/berth";  // inside
+
+// Its directory is mounted, not the socket itself: the next life of the agent makes another one.
+void add_session_socket(const model::InstanceSpec& spec, std::vector<Mount>& mounts) {
+  if (spec.session_socket.empty()) return;
+  const std::filesystem::path socket = spec.session_socket;
+  mounts.push_back({socket.parent_path(), kSessionDirectory.string(), true});
+}
+
 std::string resolver_text(model::Ipv4 name_server) {
   return "nameserver " + to_string(name_server) + "\n";
 }
@@ -256,6 +265,10 @@ Started<shim::Launch> ContainerRuntime::make_launch(const model::InstanceSpec& s
   std::map<std::string, std::string> variables = variables_of(spec, config_.agent_id);
   variables["BERTH_STORAGE"] = "/storage";
   variables["BERTH_STATE"] = "/state";
+  if (!spec.session_socket.empty()) {
+    const std::filesystem::path socket = spec.session_socket;
+    variables[kSessionSocketVariable] = kSessionDirectory / socket.filename();
+  }
   variables.insert(image->env.begin(), image->env.end());
   variables.try_emplace("PATH", kUsualPath);
   Container container{
@@ -268,6 +281,7 @@ Started<shim::Launch> ContainerRuntime::make_launch(const model::InstanceSpec& s
       .cgroup = cgroup_of(launch.container),
       .mounts = {{directories->storage, "/storage"}, {directories->state, "/state"}},
       .limits = limits_of(spec.item, config_.dmips_per_core)};
+  add_session_socket(spec, container.mounts);
   container.args.insert(container.args.end(), spec.item.args.begin(), spec.item.args.end());
   if (container.args.empty()) return problem("ImageInvalid", "the image does not say what to run");
   if (const auto joined = join_network(spec, run, directory, container); !joined) {

@@ -9,6 +9,7 @@
 #include <cstring>
 #include <utility>
 
+#include "model/application.h"
 #include "runtime/files/directory_tree.h"
 #include "runtime/files/disk_quota.h"
 #include "runtime/files/run_directory.h"
@@ -126,7 +127,9 @@ Result<void> erase_instance_directories(const std::filesystem::path& state_dir,
 }
 
 std::string host_name_of(const model::InstanceKey& key) {
-  std::string name = fmt::format("{}-{}", key.item.value(), key.index);
+  const bool is_of_pool = model::is_pool_instance(key);
+  std::string name =
+      fmt::format("{}-{}", is_of_pool ? key.subject.value() : key.item.value(), key.index);
   for (char& c : name) {
     const bool fits = (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z');
     if (!fits) c = '-';

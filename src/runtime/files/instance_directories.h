@@ -52,6 +52,9 @@ std::map<std::string, std::string> variables_of(const model::InstanceSpec& spec,
 
 std::vector<std::string> to_environment(const std::map<std::string, std::string>& variables);
 
+// By which an app finds the session service of its node.
+inline constexpr char kSessionSocketVariable[] = "BERTH_SESSION_SOCKET";
+
 inline constexpr char kUsualPath[] = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
 }  // namespace berth::runtime

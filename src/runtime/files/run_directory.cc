@@ -19,6 +19,8 @@ namespace {
 
 constexpr char kRecordFile[] = "run";
 constexpr char kSpecFile[] = "spec";
+constexpr char kPoolFile[] = "pool";
+constexpr std::size_t kPoolBytesMax = 256 << 20;  // the data of all sessions of an instance
 constexpr std::size_t kRecordBytesMax = 64 << 10;
 constexpr std::size_t kNameBytesMax = 200;
 
@@ -169,6 +171,21 @@ std::string tag_of_runs(const std::filesystem::path& state_dir) {
   return "";
 }
 
+std::vector<model::InstanceKey> instances_of_runs(const std::filesystem::path& state_dir) {
+  std::vector<model::InstanceKey> keys;
+  for (const RunDirectory& directory : RunDirectory::all(state_dir)) {
+    const auto record = directory.record();
+    if (record) keys.push_back(record->found.key);
+  }
+  return keys;
+}
+
+void keep_pool_note(const std::filesystem::path& state_dir, const model::InstanceKey& key,
+                    const model::RunId& run, const model::PoolNote& note) {
+  const RunDirectory directory(state_dir, key, run);
+  static_cast<void>(directory.write(kPoolFile, codec::encode_record(note)));
+}
+
 std::vector<RunDirectory> RunDirectory::of(const std::filesystem::path& state_dir,
                                            const model::InstanceKey& key) {
   std::vector<RunDirectory> found;
@@ -232,6 +249,14 @@ std::optional<model::InstanceSpec> RunDirectory::spec() const {
   return *std::move(decoded);
 }
 
+std::optional<model::PoolNote> RunDirectory::pool_note() const {
+  const auto bytes = read(kPoolFile, kPoolBytesMax);
+  if (!bytes) return std::nullopt;
+  auto decoded = codec::decode_record<model::PoolNote>(*bytes);
+  if (!decoded) return std::nullopt;
+  return *std::move(decoded);
+}
+
 std::optional<shim::Launch> RunDirectory::launch() const {
   const auto bytes = read(shim::kLaunchFile, shim::kLaunchBytesMax);
   return bytes ? shim::decode_launch(*bytes) : std::nullopt;
@@ -266,7 +291,8 @@ void RunDirectory::remove() const {
   erase(shim::kLaunchFile);  // first: without it a shim starts nothing
   std::error_code ignored;
   std::filesystem::remove_all(path_, ignored);
-  std::filesystem::remove(path_.parent_path(), ignored);  // if it was the last of its instance
+  if (ignored) std::filesystem::remove_all(path_, ignored);  // somebody has written to it meanwhile
+  std::filesystem::remove(path_.parent_path(), ignored);     // if it was the last of its instance
 }
 
 }  // namespace berth::runtime

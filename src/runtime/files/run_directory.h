@@ -41,6 +41,13 @@ std::vector<RuntimeSpec> runtimes_of_runs(const std::filesystem::path& state_dir
 // The tag under which an earlier life of this agent has started what there is; "" if none says.
 std::string tag_of_runs(const std::filesystem::path& state_dir);
 
+// Kept until the run is forgotten; the disk is not waited for. A run that is gone needs none.
+void keep_pool_note(const std::filesystem::path& state_dir, const model::InstanceKey& key,
+                    const model::RunId& run, const model::PoolNote& note);
+
+// Whose runs there are.
+std::vector<model::InstanceKey> instances_of_runs(const std::filesystem::path& state_dir);
+
 // Tells the machine's boots apart.
 std::string boot_of_machine();
 
@@ -68,6 +75,8 @@ class RunDirectory {
   // What it was started with, and whether it stands still now. nullopt: an earlier release has
   // started it.
   std::optional<model::InstanceSpec> spec() const;
+  // Of a pool instance: what was kept last.
+  std::optional<model::PoolNote> pool_note() const;
   std::optional<shim::Launch> launch() const;
   std::optional<shim::Ending> ending() const;
   std::optional<pid_t> pid(const char* name) const;

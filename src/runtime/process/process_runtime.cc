@@ -77,6 +77,7 @@ Started<shim::Launch> ProcessRuntime::prepare(const model::InstanceSpec& spec,
   variables.try_emplace("PATH", kUsualPath);
   variables["BERTH_STORAGE"] = directories->storage.string();
   variables["BERTH_STATE"] = directories->state.string();
+  if (!spec.session_socket.empty()) variables[kSessionSocketVariable] = spec.session_socket;
   variables[kRunVariable] = mark_of(config_.tag, spec.key, run);
   shim::Launch launch{.argv = image->argv,
                       .env = to_environment(variables),

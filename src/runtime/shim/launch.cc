@@ -40,6 +40,7 @@ bool take_text(Launch& launch, std::string_view name, std::string_view value) {
   if (name == "cgroup") return launch.cgroup_files.push_back(text), true;
   if (name == "network") return launch.network_namespace = text, true;
   if (name == "machine") return launch.is_machine = true, true;
+  if (name == "endsUnrecorded") return launch.ends_unrecorded = true, true;
   if (name == "directory") return launch.directory = text, true;
   if (name == "ociRuntime") return launch.oci_runtime = text, true;
   if (name == "ociRoot") return launch.oci_root = text, true;
@@ -84,6 +85,7 @@ std::string encode(const Launch& launch) {
   put(out, "cgroup", launch.cgroup_files);
   put(out, "network", launch.network_namespace);
   if (launch.is_machine) put(out, "machine", 1);
+  if (launch.ends_unrecorded) put(out, "endsUnrecorded", 1);
   put(out, "directory", launch.directory);
   if (launch.user) {
     put(out, "uid", launch.user->uid);

@@ -46,6 +46,7 @@ struct Launch {
   std::string network_namespace;          // a path; empty: the shim's own
   std::vector<std::string> cgroup_files;  // "cgroup.procs" of the groups that it is to be in
   bool is_machine = false;                // it is the emulator of a virtual machine
+  bool ends_unrecorded = false;           // its end need not outlast a crash of the machine
 
   std::string oci_runtime;  // the path of runc or crun
   std::string oci_root;     // where it keeps its states

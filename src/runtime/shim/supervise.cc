@@ -85,6 +85,7 @@ class Run {
   void explain_end();
   void end_orphans();
   void leave_cgroups() const;
+  Durable durable_end() const { return launch_.ends_unrecorded ? Durable::No : Durable::Yes; }
 
   Fd answer_;
   Fd lock_;
@@ -210,7 +211,7 @@ bool Run::start_container(int output, int error) {
 bool Run::failed(const std::string& message) {
   const Ending ending{.code = 127, .reason = "StartFailed", .message = message};
   if (lock_.is_open()) {
-    static_cast<void>(write_file(AT_FDCWD, kExitFile, encode(ending), Durable::Yes));
+    static_cast<void>(write_file(AT_FDCWD, kExitFile, encode(ending), durable_end()));
   }
   lock_.reset();  // who hears it may take the directory away
   static_cast<void>(write_all(answer_.get(), "failed\n" + ending.reason + "\n" + message));
@@ -324,7 +325,7 @@ void Run::finish() {
   }
   // With no room on the disk there is nothing better to do than to go on trying.
   for (int i = 0; i < 600 && is_still_there(); ++i) {
-    if (write_file(AT_FDCWD, kExitFile, encode(*ending_), Durable::Yes)) return;
+    if (write_file(AT_FDCWD, kExitFile, encode(*ending_), durable_end())) return;
     ::poll(nullptr, 0, 1000);
   }
 }

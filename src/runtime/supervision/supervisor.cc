@@ -20,6 +20,8 @@
 
 #include "base/check.h"
 #include "codec/scalar.h"
+#include "model/application.h"
+#include "runtime/files/instance_directories.h"
 #include "runtime/files/leftovers.h"
 #include "runtime/process/process_table.h"
 #include "runtime/shim/spawn.h"
@@ -171,7 +173,7 @@ Started<void> Supervisor::start(const model::FoundRun& found, const Prepare& pre
   if (!launched) {
     // A shim that was killed has not taken back what it had begun.
     if (const auto begun_by_shim = directory.launch()) end_leftovers(*begun_by_shim);
-    directory.remove();
+    remove(directory, found.key);
     start_failed(name);
     return launched;
   }
@@ -214,7 +216,9 @@ Started<void> Supervisor::launch(const model::FoundRun& found, const RunDirector
     }
     entry.is_launched = true;
   }
-  if (const auto written = directory.write(shim::kLaunchFile, encode(*prepared)); !written) {
+  shim::Launch launch = *prepared;
+  launch.ends_unrecorded = model::is_pool_instance(found.key);
+  if (const auto written = directory.write(shim::kLaunchFile, encode(launch)); !written) {
     return tl::unexpected(start_problem(written.error().message));
   }
   return run_shim(config_.shim, directory);
@@ -263,6 +267,7 @@ Result<std::vector<model::FoundRun>> Supervisor::list() {
     found.push_back(entry.record.found);
     found.back().starting = entry.phase == Phase::Found;
     if (!entry.stop_grace) found.back().spec = entry.directory.spec();
+    if (model::is_pool_instance(name.first)) found.back().pool = entry.directory.pool_note();
   }
   return found;
 }
@@ -271,7 +276,7 @@ Result<std::vector<model::FoundRun>> Supervisor::list() {
 void Supervisor::adopt(const RunDirectory& directory, const RunRecord& record) {
   const Name name{record.found.key, record.found.run};
   if (entries_.contains(name) || told_.contains(name)) return;
-  if (!directory.has(shim::kLockFile)) return directory.remove();
+  if (!directory.has(shim::kLockFile)) return remove(directory, record.found.key);
   Entry& entry = entries_.try_emplace(name, Entry{record, directory}).first->second;
   watch(name, entry);
   if (entry.phase == Phase::Running && entry.program < 0 && !directory.has(shim::kExitFile)) {
@@ -356,7 +361,9 @@ void Supervisor::stop(const model::InstanceKey& key, const model::RunId& run, Du
   const auto found = entries_.find(name);
   if (found == entries_.end()) {
     const auto ending = directory.ending().value_or(shim::Ending{});
-    if (told_.erase(name) > 0) directory.remove();
+    // What a pool instance has left takes long to remove, perhaps: whoever heard of its end has it
+    // forgotten.
+    if (!model::is_pool_instance(key) && told_.erase(name) > 0) directory.remove();
     return say_soon({name, ending.code, {ending.reason, as_message(ending.message)}});
   }
   Entry& entry = found->second;
@@ -486,15 +493,26 @@ void Supervisor::intervene(Entry& entry, pid_t shim, Clock::time_point now) {
   }
 }
 
-// Known as told until its directory is gone: nobody must find it again meanwhile.
+// Known as told until its directory is gone: nobody must find it again meanwhile. Who was told may
+// be here before the thread that tells it has written it down.
 void Supervisor::forget(const model::InstanceKey& key, const model::RunId& run) {
   {
+    const std::lock_guard nothing_is_told(telling_);
     const std::lock_guard lock(mutex_);
     if (!told_.contains({key, run})) return;
   }
-  RunDirectory(config_.state_dir, key, run).remove();
+  remove(RunDirectory(config_.state_dir, key, run), key);
   const std::lock_guard lock(mutex_);
   told_.erase({key, run});
+}
+
+// The number of a pool instance is never used again: with its only run goes all that it has left.
+// That first: as long as the run's directory is there, it is known that there is more.
+void Supervisor::remove(const RunDirectory& directory, const model::InstanceKey& key) const {
+  if (model::is_pool_instance(key)) {
+    static_cast<void>(erase_instance_directories(config_.state_dir, key));
+  }
+  directory.remove();
 }
 
 // --- Ends ----------------------------------------------------------------------------------------
@@ -623,18 +641,19 @@ Supervisor::End Supervisor::how_it_ended(const Name& name) {
 }
 
 // It is listed until the listener knows, and no longer. It is remembered on the disk until that is
-// sure to last; of one that was to end nothing need be remembered.
+// sure to last; of one that was to end nothing need be remembered, unless there is much to remove.
 void Supervisor::tell(const End& end) {
   const std::lock_guard telling(telling_);
   listener_.exited(end.name.first, end.name.second, end.code, end.problem);
   const RunDirectory directory(config_.state_dir, end.name.first, end.name.second);
-  bool was_stopped = false;
+  bool is_over = false;
   {
     const std::lock_guard lock(mutex_);
-    was_stopped = entries_.extract(end.name).mapped().stop_grace.has_value();
-    if (!was_stopped) told_.insert(end.name);
+    const bool was_stopped = entries_.extract(end.name).mapped().stop_grace.has_value();
+    is_over = was_stopped && !model::is_pool_instance(end.name.first);
+    if (!is_over) told_.insert(end.name);
   }
-  if (was_stopped) directory.remove();
+  if (is_over) directory.remove();
 }
 
 }  // namespace berth::runtime

@@ -113,6 +113,7 @@ class Supervisor {
                       const RunDirectory& directory);
   void start_failed(const Name& name);
   void remove_told_of(const model::InstanceKey& key);
+  void remove(const RunDirectory& directory, const model::InstanceKey& key) const;
 
   // With the mutex held:
   void adopt(const RunDirectory& directory, const RunRecord& record);

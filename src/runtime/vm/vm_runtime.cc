@@ -137,6 +137,11 @@ Started<shim::Launch> VmRuntime::prepare(const model::InstanceSpec& spec, const 
                                          const RunDirectory& directory) {
   const model::VmImage* image = vm_image_of(spec);
   if (image == nullptr) return problem("ImageInvalid", "the image is no virtual machine");
+  if (!spec.session_socket.empty()) {
+    return problem("SessionServiceUnavailable",
+                   "the app in a virtual machine cannot reach the session service of its node: "
+                   "`sessions.service` of its application must be off");
+  }
   // What tolerates a runtime that is not ready may come before the first probe has ended.
   const ProbeResult probed = probe_compute();
   if (probed.compute != model::Readiness::Ready) return problem("RuntimeMissing", probed.message);
