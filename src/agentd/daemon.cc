@@ -11,6 +11,7 @@
 #include "agentd/machine.h"
 #include "agentd/persistence.h"
 #include "codec/wire.h"
+#include "model/application.h"
 #include "shell/clock.h"
 #include "shell/log.h"
 #include "shell/notify.h"
@@ -64,8 +65,13 @@ Result<std::unique_ptr<Daemon>> Daemon::open(Config config, Dependencies depende
              {{"node", config.node},
               {"instances", std::to_string(facts.restored.wanted.size())},
               {"server", config.server.empty() ? "none" : config.server}});
-  return std::unique_ptr<Daemon>(
+  std::unique_ptr<Daemon> made(
       new Daemon(std::move(config), std::move(dependencies), std::move(facts)));
+  made->pools_ =
+      TRY(PoolPerformer::open(made->dependencies_.pools, [daemon = made.get()](agent::Event event) {
+        daemon->tell(std::move(event));
+      }));
+  return made;
 }
 
 Daemon::Daemon(Config config, Dependencies dependencies, Facts facts)
@@ -73,12 +79,14 @@ Daemon::Daemon(Config config, Dependencies dependencies, Facts facts)
       dependencies_(std::move(dependencies)),
       node_(std::move(facts.node)),
       farewell_(kFarewellsMax),
-      loop_(agent::Agent(core_config(config_), std::move(facts.restored)),
-            dependencies_.store.store, inbox_,
-            {.forget = [this](const agent::Exited& exited) { performer_->forget(exited); },
-             .perform = [this](const agent::Action& action) { performer_->perform(action); },
-             .report = [this](std::uint64_t connection,
-                              const model::Report& what) { report(connection, what); }}),
+      loop_(
+          agent::Agent(core_config(config_), std::move(facts.restored)), dependencies_.store.store,
+          inbox_,
+          {.forget = [this](const agent::Exited& exited) { performer_->forget(exited); },
+           .perform = [this](const agent::Action& action) { performer_->perform(action); },
+           .perform_for_pool = [this](const agent::PoolAction& action) { pools_->perform(action); },
+           .report = [this](std::uint64_t connection,
+                            const model::Report& what) { report(connection, what); }}),
       meter_(config_.dmips_per_core, config_.measure_window) {
   offered_ = offer_at_start();
   performer_ = std::make_unique<Performer>(
@@ -200,6 +208,7 @@ void Daemon::end() {
     watch_.reset();
     offered_.clear();
   }
+  if (pools_) pools_->stop();
   performer_->stop();
 }
 
@@ -348,7 +357,9 @@ void Daemon::look_at_states() {
 std::set<model::InstanceKey> Daemon::running() const {
   std::set<model::InstanceKey> keys;
   for (const RuntimeRef& one : runtimes_.all()) {
-    for (const model::InstanceKey& key : one->runtime().running()) keys.insert(key);
+    for (const model::InstanceKey& key : one->runtime().running()) {
+      if (!model::is_pool_instance(key)) keys.insert(key);
+    }
   }
   return keys;
 }
@@ -419,6 +430,9 @@ void Daemon::stop_all_instances() {
       for (const agent::Exited& exited : farewell_.take(deadline)) {
         running.erase({exited.key, exited.run});
       }
+    }
+    for (const auto& [runtime, found] : runs) {
+      if (model::is_pool_instance(found.key)) runtime->runtime().forget(found.key, found.run);
     }
     for (const auto& [key, run] : running) {
       shell::log(LogLevel::Warning, "an instance did not stop in time",

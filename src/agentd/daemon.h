@@ -18,6 +18,7 @@
 #include "agentd/node_watch.h"
 #include "agentd/ordered_runtime.h"
 #include "agentd/performer.h"
+#include "agentd/pool_performer.h"
 #include "agentd/renewal.h"
 #include "agentd/runtime_set.h"
 #include "agentd/streams.h"
@@ -81,6 +82,7 @@ struct Dependencies {
   NetworkAccess networks = {};
   StateEnds states = {};
   DiskAccess disk = {};
+  PoolAccess pools = {};
 };
 
 // The agent: its core, and all that it does in the world.
@@ -124,6 +126,7 @@ class Daemon {
   void count_disks();
   void look_at_states();
   std::vector<model::PartitionUsage> partitions() const;
+  // But for those of pools, whose data nobody counts or saves.
   std::set<model::InstanceKey> running() const;
   Result<std::unique_ptr<runtime::ExecSession>> exec(const model::InstanceKey& key,
                                                      const runtime::ExecRequest& request,
@@ -142,6 +145,7 @@ class Daemon {
   shell::Mailbox<agent::Exited> farewell_;
   RuntimeSet runtimes_;
   std::unique_ptr<Performer> performer_;
+  std::unique_ptr<PoolPerformer> pools_;
   Loop loop_;
   UsageMeter meter_;
   std::mutex watch_mutex_;

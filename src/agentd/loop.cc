@@ -6,6 +6,7 @@
 #include <variant>
 
 #include "base/alarms.h"
+#include "model/application.h"
 #include "shell/clock.h"
 #include "shell/log.h"
 #include "shell/notify.h"
@@ -55,16 +56,29 @@ void Loop::turn(const std::vector<agent::Event>& batch) {
   note_connections(batch);
   const agent::Effects effects = core_.step(shell::now(), batch);
   wake_at_ = effects.wake_at;
+  if (!inbox_.closed()) perform_at_once(effects);
+  note_exits(batch);
   const bool is_durable = make_durable(effects.writes);
   log_notes(effects.notes);
-  for (const agent::Event& event : batch) {
-    const auto* exited = std::get_if<agent::Exited>(&event);
-    if (exited != nullptr) exits_.push_back({.key = exited->key, .run = exited->run});
-  }
   if (is_durable) {
     for (const agent::Exited& exited : std::exchange(exits_, {})) outlets_.forget(exited);
   }
   if (!inbox_.closed()) perform(effects);
+}
+
+void Loop::perform_at_once(const agent::Effects& effects) {
+  for (const agent::Action& action : effects.at_once) outlets_.perform(action);
+  for (const agent::PoolAction& action : effects.for_pools) outlets_.perform_for_pool(action);
+}
+
+// Nothing durable follows from the end of a pool instance.
+void Loop::note_exits(const std::vector<agent::Event>& batch) {
+  for (const agent::Event& event : batch) {
+    const auto* exited = std::get_if<agent::Exited>(&event);
+    if (exited == nullptr) continue;
+    const agent::Exited end{.key = exited->key, .run = exited->run};
+    model::is_pool_instance(end.key) ? outlets_.forget(end) : exits_.push_back(end);
+  }
 }
 
 void Loop::perform(const agent::Effects& effects) {

@@ -17,12 +17,14 @@ namespace berth::agentd {
 struct LoopOutlets {
   std::function<void(const agent::Exited&)> forget;  // what follows from it is durable
   std::function<void(const agent::Action&)> perform;
+  std::function<void(const agent::PoolAction&)> perform_for_pool;
   std::function<void(std::uint64_t connection, const model::Report&)> report;
 };
 
 // The thread that owns the core: takes facts, steps, makes durable, performs, in this order and for
-// ever. While the store cannot take what was decided, that is kept and tried again; the core knows,
-// and begins nothing new: what runs goes on, may be stopped, and is reported as it is.
+// ever; what is about pools is performed before it is durable. While the store cannot take what was
+// decided, that is kept and tried again; the core knows, and begins nothing new: what runs goes on,
+// may be stopped, and is reported as it is.
 class Loop {
  public:
   Loop(agent::Agent core, store::Store& store, Inbox& inbox, LoopOutlets outlets);
@@ -36,7 +38,9 @@ class Loop {
   // Whether all that was decided is durable.
   bool make_durable(const std::vector<agent::Write>& writes);
   bool try_to_write();
+  void perform_at_once(const agent::Effects& effects);
   void perform(const agent::Effects& effects);
+  void note_exits(const std::vector<agent::Event>& batch);
   void tell_of_store();
   void note_connections(const std::vector<agent::Event>& batch);
   std::optional<Time> next_turn() const;

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "model/application.h"
 #include "shell/log.h"
 
 namespace berth::agentd {
@@ -117,7 +118,7 @@ void OrderedRuntime::exited(const model::InstanceKey& key, const model::RunId& r
   agent::Exited exited{key, run, exit_code, problem, std::nullopt};
   // With its end, and not later: who hears that it is gone shall have what it has left. Both the
   // walk and what is read are bounded.
-  if (states_.look) exited.state = states_.look(key);
+  if (states_.look && !model::is_pool_instance(key)) exited.state = states_.look(key);
   const std::lock_guard lock(mutex_);
   if (listing_) {
     held_back_.push_back(std::move(exited));

@@ -11,6 +11,7 @@
 #include "runtime/files/instance_directories.h"
 #include "runtime/files/instance_state.h"
 #include "runtime/files/logs.h"
+#include "runtime/files/memory_directory.h"
 #include "runtime/files/run_directory.h"
 #include "runtime/runtimes.h"
 #include "runtime/supervision/health_check.h"
@@ -170,6 +171,29 @@ DiskAccess disk_of(const Config& config) {
                          const std::set<std::string>& wanted) { tidy_images(machine, wanted); }};
 }
 
+// In memory, if the machine has a place there: to furnish an instance waits for no disk.
+std::filesystem::path socket_directory(const Config& config) {
+  Result<std::filesystem::path> memory = config.state_dir;
+  if (!config.tag.empty()) memory = runtime::memory_directory(config.tag);
+  return memory.value_or(config.state_dir) / "sessions";
+}
+
+PoolAccess pools_on(const Config& config, const std::shared_ptr<HostNetworkControl>& networks) {
+  const auto& state_dir = config.state_dir;
+  PoolAccess access{.sockets = socket_directory(config),
+                    .runs = [state_dir] { return runtime::instances_of_runs(state_dir); },
+                    .keep_note =
+                        [state_dir](const agent::KeepNote& keep) {
+                          runtime::keep_pool_note(state_dir, keep.key, keep.run, keep.note);
+                        }};
+  if (networks) {
+    access.network_socket = [networks](int family, int type) {
+      return networks->host().open_socket(family, type);
+    };
+  }
+  return access;
+}
+
 }  // namespace
 
 network::Config network_config(const Config& config) {
@@ -198,7 +222,8 @@ Dependencies real_dependencies(Config& config, store::Store& store,
                        }},
       .instances = instances_on(config, networks),
       .states = states_on(machine_of(config)),
-      .disk = disk_of(config)};
+      .disk = disk_of(config),
+      .pools = pools_on(config, networks)};
   if (networks) {
     dependencies.networks.control = networks;
     dependencies.networks.address = [networks] {

@@ -259,6 +259,12 @@ void FakeServer::say(const model::Command& command) {
   say(std::move(message));
 }
 
+void FakeServer::say(const model::PoolCommand& command) {
+  v1::ToAgent message;
+  *message.mutable_pool_command() = codec::to_wire(command);
+  say(std::move(message));
+}
+
 std::optional<v1::FromAgent> FakeServer::wait_for(const Fits& fits) {
   std::unique_lock lock(mutex_);
   std::optional<v1::FromAgent> found;

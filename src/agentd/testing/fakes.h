@@ -95,6 +95,7 @@ class FakeServer {
   void disconnect();
   void say(v1::ToAgent message);
   void say(const model::Command& command);
+  void say(const model::PoolCommand& command);
 
   // Waits for a message that fits, among all that came; nullopt: it did not come.
   using Fits = std::function<bool(const v1::FromAgent&)>;
