@@ -6,6 +6,7 @@
 #include <cerrno>
 #include <cstring>
 #include <set>
+#include <utility>
 
 #include "trust/digest.h"
 
@@ -24,6 +25,8 @@ bool make_passable(const fs::path& directory) {
 }
 
 }  // namespace
+
+AppSockets::AppSockets(fs::path base) : base_(std::move(base)) { make_passable(base_); }
 
 fs::path AppSockets::path_of(const model::InstanceKey& key) const {
   return base_ / trust::sha256(model::to_string(key)).substr(0, kNameDigits) / kSocketFile;

@@ -12,7 +12,8 @@ namespace berth::agentd {
 // container can be given, at a path that the key of the instance tells and that is never long.
 class AppSockets {
  public:
-  explicit AppSockets(std::filesystem::path base) : base_(std::move(base)) {}
+  // Makes the directory, if it is not there, so that the one above is never taken for unused.
+  explicit AppSockets(std::filesystem::path base);
 
   std::filesystem::path path_of(const model::InstanceKey& key) const;
 
