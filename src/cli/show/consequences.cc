@@ -20,7 +20,7 @@ std::string downtime_text(const v1::Consequence& consequence) {
   return consequence.has_from() ? "no downtime" : "";
 }
 
-bool interrupts(const v1::Consequence& consequence) {
+bool has_downtime(const v1::Consequence& consequence) {
   return consequence.downtime() != "none" && consequence.downtime() != "downNow";
 }
 
@@ -28,7 +28,7 @@ std::string line_of(const v1::Consequence& consequence, const Style& style) {
   const std::string from = consequence.has_from() ? ", from " + consequence.from().node() : "";
   std::string downtime = downtime_text(consequence);
   if (!downtime.empty()) downtime = ": " + downtime;
-  const Tone tone = interrupts(consequence) ? Tone::Warning : Tone::Plain;
+  const Tone tone = has_downtime(consequence) ? Tone::Warning : Tone::Plain;
   return fmt::format("  {:<8}{}  {} on {}{}{}\n", printable(consequence.action()),
                      printable(model::to_string(key_of(consequence.key()))),
                      printable(consequence.version()), printable(consequence.place().node()),
