@@ -190,7 +190,16 @@ void PoolPerformer::begin(const agent::OpenEndpoints& what) {
   close_all(what.ref);
   const auto opened = open_all(what);
   if (!opened) close_all(what.ref);
-  tell_(agent::EndpointsOpened{what.ref, what.instance, opened ? "" : opened.error().message});
+  tell_(agent::EndpointsOpened{what.ref, what.instance, opened ? "" : opened.error().message,
+                               !opened && opened.error().code == Code::Conflict});
+}
+
+// An address that others reach the machine at may be one of a router before it.
+Result<void> PoolPerformer::open_here(session::Forward forward) {
+  const auto opened = gateway_->open(forward);
+  if (opened || opened.error().code != Code::InvalidInput) return opened;
+  forward.listen.address = "0.0.0.0";
+  return gateway_->open(forward);
 }
 
 // Known before it is open: somebody may come at once.
@@ -202,7 +211,7 @@ Result<void> PoolPerformer::open_all(const agent::OpenEndpoints& what) {
       const std::lock_guard lock(mutex_);
       sessions_.emplace(forward.id, Session{what.ref, what.instance});
     }
-    TRY(gateway_->open(forward));
+    TRY(open_here(std::move(forward)));
   }
   return {};
 }

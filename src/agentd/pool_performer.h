@@ -70,6 +70,7 @@ class PoolPerformer {
   Result<void> serve(const model::InstanceKey& key, const std::string& token);
   void unfurnish(const model::InstanceKey& key);
   Result<void> open_all(const agent::OpenEndpoints& what);
+  Result<void> open_here(session::Forward forward);
   void close_all(const model::SessionRef& ref);
   void used(const std::string& forward);
   std::optional<agent::KeepNote> take_note(const model::InstanceKey& key);

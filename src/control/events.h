@@ -30,6 +30,7 @@ using ListenerId = std::uint64_t;
 struct NodeConnected {
   model::NodeId node;
   ConnectionId connection = 0;
+  std::string address = {};  // where it comes from, and its sessions can be reached; empty: here
 };
 struct NodeDisconnected {
   model::NodeId node;

@@ -172,7 +172,7 @@ void Pool::record(const Context& context, const AppCounted& event) {
 
 void Pool::record(const Context&, const EndpointsOpened& event) {
   if (PoolSession* session = touch(event.instance, event.ref)) {
-    session->endpoints_opened(event.problem);
+    session->endpoints_opened(event);
   }
 }
 

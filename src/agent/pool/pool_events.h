@@ -58,7 +58,8 @@ struct AppCounted {
 struct EndpointsOpened {
   model::SessionRef ref;
   model::InstanceKey instance;
-  std::string problem;  // empty: they are open
+  std::string problem;   // empty: they are open
+  bool is_taken = true;  // that is the problem: a stranger has one of the ports
 };
 // The answer to CloseEndpoints: no connection is left.
 struct EndpointsClosed {

@@ -68,10 +68,13 @@ void PoolSession::enter(SessionState state) {
   kept_.state = state;
 }
 
-void PoolSession::endpoints_opened(const std::string& problem) {
+void PoolSession::endpoints_opened(const EndpointsOpened& event) {
   if (endpoints_ != Endpoints::Asked) return;
-  endpoints_ = problem.empty() ? Endpoints::Open : Endpoints::None;
-  if (!problem.empty()) fail({"PortTaken", problem, model::Hindrance::PortTaken});
+  endpoints_ = event.problem.empty() ? Endpoints::Open : Endpoints::None;
+  if (!event.problem.empty() && !event.is_taken) fail({"NoEndpoint", event.problem});
+  if (!event.problem.empty()) {
+    fail({"PortTaken", event.problem, model::Hindrance::PortTaken});
+  }
 }
 
 void PoolSession::fail(model::Problem reason) {

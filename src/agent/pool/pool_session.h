@@ -33,7 +33,7 @@ class PoolSession {
   void app_opened(const std::string& problem);
   void app_closed();
   void app_counted(Time now, std::uint32_t clients);
-  void endpoints_opened(const std::string& problem);
+  void endpoints_opened(const EndpointsOpened& event);
   void endpoints_closed() { endpoints_ = Endpoints::Closed; }
   void claimed();
 

@@ -34,6 +34,7 @@ struct ObservedNode {
   Liveness liveness = Liveness::Unknown;
   std::optional<ConnectionId> connection;
   ConnectionId newest_connection = 0;
+  std::string address;  // that it has last connected from
   Time last_heard;
   bool has_spoken = false;  // there was a report since the last connection that counted as a word
   Time out_of_touch_since;  // the last break of a stream on which it had reported

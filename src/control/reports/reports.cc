@@ -391,6 +391,7 @@ void record(Context& context, const NodeConnected& event) {
   if (is_new || node.has_spoken) node.last_heard = context.now;
   node.has_spoken = false;
   node.connection = event.connection;
+  node.address = event.address;
   context.sessions.disconnected(event.node);  // from the last one
   node.newest_connection = event.connection;
   node.asked_for_full.reset();

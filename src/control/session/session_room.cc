@@ -16,6 +16,7 @@ using Stage = PoolMember::Stage;
 constexpr Duration kLeastRetry = 100ms;
 constexpr Duration kLongestRetry = 30s;
 
+constexpr std::uint32_t kTriesMax = 16;  // of other ports, where strangers have them
 constexpr std::size_t kNameMax = 63;
 constexpr std::size_t kRequestIdMax = 256;
 
@@ -49,7 +50,7 @@ void SessionRoom::restore(const Step& step) {
 }
 
 std::string SessionRoom::address_of(const ObservedNode& node) {
-  return node.info.address ? model::to_string(*node.info.address) : "127.0.0.1";
+  return node.address.empty() ? "127.0.0.1" : node.address;
 }
 
 // --- Opening -----------------------------------------------------------------------------------
@@ -475,7 +476,8 @@ void SessionRoom::report_end(Context& context, Session& session,
                              const model::ReportedSession& reported) {
   const bool port_is_taken = reported.reason.hindrance == model::Hindrance::PortTaken;
   const std::vector<model::SessionPort> ports = session.spec.ports;
-  const bool may_try_again = port_is_taken && session.state == SessionState::Starting;
+  const bool may_try_again = port_is_taken && session.state == SessionState::Starting &&
+                             session.spec.ref.incarnation % kTriesMax != 0;
   may_try_again ? try_again(session) : end(context, session, reported.state, reported.reason);
   if (!port_is_taken) return;
   for (const model::SessionPort& port : ports) {

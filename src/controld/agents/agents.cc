@@ -9,6 +9,16 @@
 #include "trust/digest.h"
 
 namespace berth::controld {
+namespace {
+
+// "192.0.2.7:51840", "[::1]:51840": without the port and the brackets.
+std::string host_of(const std::string& address) {
+  std::string host = address.substr(0, address.rfind(':'));
+  if (host.size() > 2 && host.front() == '[') host = host.substr(1, host.size() - 2);
+  return host;
+}
+
+}  // namespace
 
 using shell::LogLevel;
 
@@ -37,7 +47,8 @@ void Agents::connected(const std::string& node, std::uint64_t connection,
                        const std::string& address, const v1::Hello& hello) {
   shell::log(LogLevel::Info, "agent connected",
              {{"node", node}, {"address", address}, {"version", hello.version()}});
-  if (loop_.post(control::NodeConnected{model::NodeId(node), connection})) return;
+  const std::string host = host_of(address);
+  if (loop_.post(control::NodeConnected{model::NodeId(node), connection, host})) return;
   links_.disconnect(connection, "the control plane is too busy");
 }
 
