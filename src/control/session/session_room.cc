@@ -283,6 +283,7 @@ void SessionRoom::close(Context& context, Session& session, Duration grace,
     session.state = SessionState::Closing;
     session.reason = why;
     shown(context, session);
+    answer(context, session);  // whoever waits to use it need not wait for its end
   }
   if (pools_.can_be_told(member->place->node)) {
     pools_.tell(member->place->node,
@@ -451,6 +452,8 @@ void SessionRoom::report(Context& context, const model::NodeId& node,
     }
     return;
   }
+  // It cannot be opened: its end tells why, unless its deadline comes before.
+  if (session->is_opening() && reported.state == SessionState::Closing) return;
   if (reported.state == session->state) return shown(context, *session);
   const bool was_opening = session->is_opening();
   session->state = reported.state;

@@ -237,6 +237,27 @@ TEST_F(SessionRoomTest, AnInstanceIsConfirmedBeforeItIsUsedAgain) {
   EXPECT_EQ(count(Group::Active), 0u);
 }
 
+TEST_F(SessionRoomTest, OneThatCannotBeOpenedIsAnsweredByItsDeadlineHoweverSlowlyItCloses) {
+  begin(echo(1, 1));
+  on("n1").opens_slowly = on("n1").closes_slowly = true;
+  const CallId call = open_with({.name = "a", .timeout = 1s});
+  on("n1").set(model::SessionRef{{"games", "a"}, 1}, SessionState::Closing, {"AppRefused", "no"});
+  driver_.report_changes("n1");
+  EXPECT_FALSE(answer(call));
+  driver_.advance(1s);
+  ASSERT_TRUE(answer(call));
+  EXPECT_EQ(answer(call)->state, SessionState::Timeout);
+}
+
+TEST_F(SessionRoomTest, WhoWaitsForOneThatIsClosedMeanwhileIsToldAtOnce) {
+  begin(echo(1, 1));
+  on("n1").opens_slowly = on("n1").closes_slowly = true;
+  const CallId call = open("a");
+  driver_.close_session({"games", "a"});
+  ASSERT_TRUE(answer(call));
+  EXPECT_EQ(answer(call)->reason.reason, "ClosedByCaller");
+}
+
 TEST_F(SessionRoomTest, IsCancelledWhenItsCallerGoesAway) {
   begin(echo(0, 0));
   on("n1").starts_slowly = true;
