@@ -97,7 +97,7 @@ void PoolMachine::perform_one(const agent::Unfurnish& unfurnish) {
 
 void PoolMachine::run_began(const model::InstanceKey& key) {
   const Run* run = find_run_(key);
-  if (run == nullptr || !run->spec.item.env.contains("BERTH_SESSION_TOKEN")) return;
+  if (run == nullptr || run->spec.session_socket.empty()) return;
   apps_.insert_or_assign(key, App{is_drawn_to_fail(), {}});
   live(key, power_life_);
 }

@@ -92,7 +92,9 @@ void Pool::found(const Context& context, const model::RuntimeId& runtime,
                  const model::FoundRun& run) {
   if (instances_.contains(run.key)) return;
   touched_.insert(run.key);
-  instances_.try_emplace(run.key, context, runtime, run);
+  const auto entry = instances_.try_emplace(run.key, context, runtime, run).first;
+  // Nobody can say what it is, or it ends already.
+  if (!run.spec) entry->second.stop(context, {}, {"Stopped", "it was told to stop"});
 }
 
 void Pool::listed(const Context& context, const model::RuntimeId& runtime,

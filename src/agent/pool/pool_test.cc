@@ -334,6 +334,17 @@ TEST_F(PoolTest, AfterARestartTheSessionServiceLearnsWhatItsAppHas) {
   EXPECT_EQ(state("blue"), SessionState::Available);
 }
 
+TEST_F(PoolTest, ARunThatWasToldToStopIsNotTakenForOneThatServes) {
+  FoundRun found{echo(1), {{0, 1}, 1}, model::ItemType::Service, "1"};
+  driver_.restart();
+  driver_.tell(Connected{2}, a_node());
+  listen(driver_.tell(a_list("crun", {found})));
+  EXPECT_EQ(state(1), PoolInstanceState::Stopping);
+  obey();
+  EXPECT_EQ(count<Stop>(), 1u);
+  EXPECT_EQ(state(1), PoolInstanceState::Gone);
+}
+
 TEST_F(PoolTest, WhatItsRuntimeRefusesIsGoneAtOnce) {
   driver_.tell(a_node({a_runtime("crun", model::Readiness::NotReady)}));
   tell({a_start(1, options())});

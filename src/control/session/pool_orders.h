@@ -17,7 +17,10 @@ class PoolOrders {
  public:
   // It has told all that it has, on this connection: from now on it can be told something.
   void begin(const model::NodeId& node, ConnectionId connection);
-  void end(const model::NodeId& node) { nodes_.erase(node); }
+  void end(const model::NodeId& node) {
+    nodes_.erase(node);
+    waiting_.erase(node);
+  }
   // Whether orders to it would be sent.
   bool can_be_told(const model::NodeId& node) const { return nodes_.contains(node); }
 

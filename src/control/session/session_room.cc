@@ -169,10 +169,12 @@ void SessionRoom::serve_waiting(Context& context, const model::ApplicationKey& k
   if (found == waiting_.end()) return pools_.set_waiting(key, 0);
   Queue& queue = found->second;
   while (!queue.empty()) {
-    const Session* session = sessions_.find(queue.front());
+    const model::SessionKey first = queue.front();
+    const Session* session = sessions_.find(first);
     const bool still_waits = session != nullptr && session->state == SessionState::Pending;
-    if (still_waits && serve(context, queue.front()) != Served::Yes) break;
-    queue.pop_front();
+    if (still_waits && serve(context, first) != Served::Yes) break;
+    // One that has ended for want of ports waits no more.
+    if (!queue.empty() && queue.front() == first) queue.pop_front();
   }
   pools_.set_waiting(key, static_cast<std::uint32_t>(queue.size()));
   if (queue.empty()) waiting_.erase(found);
@@ -282,6 +284,7 @@ void SessionRoom::close(Context& context, Session& session, Duration grace,
     session.state = SessionState::Closing;
     session.reason = why;
     shown(context, session);
+    answer(context, session);  // whoever waits to use it need not wait for its end
   }
   if (pools_.can_be_told(member->place->node)) {
     pools_.tell(member->place->node,
@@ -310,7 +313,10 @@ void SessionRoom::end(Context& context, Session& session, SessionState state, mo
                            session.reason.reason.empty() ? "" : ": ", session.reason.reason));
   shown(context, session);
   answer(context, session);
-  if (session.state == SessionState::Failed && session.spec.reopen) reopen(context, session);
+  const bool was_lost = !session.spec.instance.item.empty();
+  if (session.state == SessionState::Failed && session.spec.reopen && was_lost) {
+    reopen(context, session);
+  }
 }
 
 void SessionRoom::release(const model::SessionRef& ref, const Lingering& held) {
@@ -447,6 +453,8 @@ void SessionRoom::report(Context& context, const model::NodeId& node,
     }
     return;
   }
+  // It cannot be opened: its end tells why, unless its deadline comes before.
+  if (session->is_opening() && reported.state == SessionState::Closing) return;
   if (reported.state == session->state) return shown(context, *session);
   const bool was_opening = session->is_opening();
   session->state = reported.state;

@@ -13,7 +13,7 @@ const model::ApplicationKey kEcho{"games", "echo"};
 
 class SessionRoomTest : public testing::Test {
  protected:
-  SessionRoomTest() { driver_.join("n1"); }
+  explicit SessionRoomTest(const Config& config = {}) : driver_(config) { driver_.join("n1"); }
 
   static model::Application echo(std::uint32_t low = 2, std::uint32_t high = 5) {
     model::Application application;
@@ -57,6 +57,30 @@ class SessionRoomTest : public testing::Test {
 
   Driver driver_;
 };
+
+class SessionRoomWithOnePort : public SessionRoomTest {
+ protected:
+  SessionRoomWithOnePort() : SessionRoomTest(one_port()) {}
+
+  static Config one_port() {
+    Config config;
+    config.session_ports = {20'000, 20'000};
+    return config;
+  }
+};
+
+TEST_F(SessionRoomWithOnePort, WhoFindsNoneDoesNotTakeTheTurnOfOthers) {
+  model::Application application = echo();
+  application.sessions.reopen = true;
+  begin(application);
+  open("a");
+  driver_.tell({OpenSessionCall{.call = 901, .application = kEcho, .name = "b"},
+                OpenSessionCall{.call = 902, .application = kEcho, .name = "c"}});
+  for (const CallId call : {901, 902}) {
+    ASSERT_TRUE(answer(call));
+    EXPECT_EQ(answer(call)->reason.reason, "EndpointsExhausted");
+  }
+}
 
 TEST_F(SessionRoomTest, KeepsAsManyReadyAsThePolicySays) {
   begin(echo());
@@ -172,6 +196,16 @@ TEST_F(SessionRoomTest, TimesOutAlsoWhileAgentsAreAwaitedAfterAStart) {
   EXPECT_EQ(answer(call)->state, SessionState::Timeout);
 }
 
+TEST_F(SessionRoomTest, WhatWasOnItsWayEndsWithTheConnection) {
+  begin(echo());
+  driver_.agent("n1").answers = false;
+  const CallId call = open("a");
+  driver_.disconnect("n1");
+  driver_.advance(10s);
+  ASSERT_TRUE(answer(call));
+  EXPECT_TRUE(model::is_over(answer(call)->state));
+}
+
 TEST_F(SessionRoomTest, NoPortsAreReservedWhereThereAreNoApplications) {
   EXPECT_TRUE(driver_.controller().durable().port_blocks.empty());
   begin(echo());
@@ -201,6 +235,27 @@ TEST_F(SessionRoomTest, AnInstanceIsConfirmedBeforeItIsUsedAgain) {
   on("n1").set(model::SessionRef{{"games", "a"}, 1}, SessionState::Closed);
   driver_.report_changes("n1");
   EXPECT_EQ(count(Group::Active), 0u);
+}
+
+TEST_F(SessionRoomTest, OneThatCannotBeOpenedIsAnsweredByItsDeadlineHoweverSlowlyItCloses) {
+  begin(echo(1, 1));
+  on("n1").opens_slowly = on("n1").closes_slowly = true;
+  const CallId call = open_with({.name = "a", .timeout = 1s});
+  on("n1").set(model::SessionRef{{"games", "a"}, 1}, SessionState::Closing, {"AppRefused", "no"});
+  driver_.report_changes("n1");
+  EXPECT_FALSE(answer(call));
+  driver_.advance(1s);
+  ASSERT_TRUE(answer(call));
+  EXPECT_EQ(answer(call)->state, SessionState::Timeout);
+}
+
+TEST_F(SessionRoomTest, WhoWaitsForOneThatIsClosedMeanwhileIsToldAtOnce) {
+  begin(echo(1, 1));
+  on("n1").opens_slowly = on("n1").closes_slowly = true;
+  const CallId call = open("a");
+  driver_.close_session({"games", "a"});
+  ASSERT_TRUE(answer(call));
+  EXPECT_EQ(answer(call)->reason.reason, "ClosedByCaller");
 }
 
 TEST_F(SessionRoomTest, IsCancelledWhenItsCallerGoesAway) {
