@@ -29,7 +29,7 @@ struct Setup {
   Trace::Sink trace = nullptr;
   std::optional<Loads> loads = std::nullopt;  // what instances use; else all the same little
   Duration heartbeat = 2s;                    // a slow heart makes weeks short
-  Sessions sessions = Sessions::Drawn;
+  Sessions sessions = Sessions::No;
   std::optional<control::IdRange> session_ports = std::nullopt;  // of each address
 };
 

@@ -158,7 +158,7 @@ void PoolSession::look_at_clocks(Time now) {
 
 // Nobody new comes in, the app has its grace, then whoever is in is cut off, and it is over.
 void PoolSession::end(const Context& context, const Host& host) {
-  enter(SessionState::Closing);
+  if (*ends_as_ == SessionState::Closed) enter(SessionState::Closing);  // else it fails at once
   if (!kept_.closes_by) {
     grace_ = bounded(spec().close_grace);
     kept_.closes_by = context.now + grace_;

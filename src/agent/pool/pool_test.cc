@@ -251,6 +251,16 @@ TEST_F(PoolTest, TimeToLiveAndIdleTimeAreExact) {
   EXPECT_EQ(reason("blue"), "Expired");
 }
 
+TEST_F(PoolTest, ALostSessionIsNeverCalledClosing) {
+  tell({a_start(1, options()), model::OpenSession{a_session("blue")}});
+  const Effects& effects = driver_.tell(Exited{.key = echo(1), .run = {{0, 1}, 1}, .exit_code = 3});
+  for (const model::Report& report : effects.reports) {
+    for (const auto& session : report.pool->sessions) {
+      EXPECT_NE(session.state, SessionState::Closing);
+    }
+  }
+}
+
 TEST_F(PoolTest, ASessionIsLostWithItsInstance) {
   tell({a_start(1, options()), model::OpenSession{a_session("blue")}});
   act(Exited{.key = echo(1), .run = {{0, 1}, 1}, .exit_code = 3});
