@@ -100,6 +100,8 @@ Look further, in another terminal:
   {berth} top nodes --watch
   {berth} drain gateway --deadline 30s   what can goes elsewhere, the rest is stopped then
   {berth} events --watch
+  {berth} apply -f examples/sessions/application.yaml   an application with warm instances
+  {berth} session open games/echo     one of them is yours, in milliseconds
   curl --unix-socket {unit.socket} http://berth/v1/nodes
 {how_to_join(berth, listen)}
 
