@@ -102,10 +102,10 @@ TEST_F(NetworkTest, ACommandOfAnOldConnectionNeverReachesTheAgent) {
 
 TEST_F(NetworkTest, CarriesWhatIsSaidOfPoolsBothWays) {
   for (std::uint64_t i = 1; i <= 50; ++i) {
-    network_.send_pool({kNode, 1, {.epoch = 1, .life = 1, .number = i, .orders = {}}});
+    network_.send_pool({kNode, 1, {.epoch = 1, .number = i, .orders = {}}});
   }
   model::Report report;
-  report.pool = model::PoolReport{.life = 1, .acted = 50, .instances = {}, .sessions = {}};
+  report.pool = model::PoolReport{.acted = 50, .instances = {}, .sessions = {}};
   network_.send(kNode, report);
   run(1s);
   const auto received = only<agent::PoolCommandReceived>(at_agent_);
