@@ -689,10 +689,11 @@ std::optional<std::uint32_t> Pools::take_uid(const Config& config) {
 void Pools::create(Context& context, ApplicationPool& pool, std::uint32_t count, For what) {
   if (pool.not_before && context.now < *pool.not_before) return;
   for (std::uint32_t i = 0; i < count && pool.next_number < pool.durable_to; ++i) {
-    const auto uid = take_uid(context.config);
-    if (!uid) return;
     const model::InstanceKey key =
         model::pool_instance(pool.key, static_cast<std::uint32_t>(pool.next_number++));
+    if (pool.pool.find(key.index) != nullptr) continue;  // a store has forgotten it
+    const auto uid = take_uid(context.config);
+    if (!uid) return;
     pool.pool.add({.key = key,
                    .edition = pool.edition,
                    .uid = *uid,
