@@ -78,9 +78,7 @@ void draw_loads_and_thresholds(Setup& setup, Cluster& cluster) {
 }  // namespace
 
 Outcome outcome_of(const Setup& setup, const Cluster& cluster, const World& world) {
-  const char* sessions = setup.sessions == Sessions::Yes  ? " --sessions"
-                         : setup.sessions == Sessions::No ? " --no-sessions"
-                                                          : "";
+  const char* sessions = has_sessions(setup) ? " --sessions" : "";
   const std::string replay =
       fmt::format("berth-sim --seed {} --nodes {} --minutes {} --faults {}{}", setup.seed,
                   cluster.nodes.size(), setup.faulty / 60s, to_string(setup.faults), sessions);
