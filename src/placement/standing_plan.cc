@@ -77,9 +77,10 @@ void StandingPlan::remember_waiting(const Ask& ask) {
   Waiting& waiting = waiting_.emplace_back();
   waiting.labels.assign(ask.labels.begin(), ask.labels.end());
   waiting.nodes.assign(ask.nodes.begin(), ask.nodes.end());
+  waiting.item = *ask.item;
   waiting.is_bound = is_bound(ask);
   waiting.ask = {.key = ask.key,
-                 .item = ask.item,
+                 .item = &waiting.item,
                  .priority = ask.priority,
                  .labels = waiting.labels,
                  .nodes = waiting.nodes,

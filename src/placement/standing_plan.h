@@ -49,6 +49,7 @@ class StandingPlan {
   // Those who wait and ask alike. They outlive the documents that they came from.
   struct Waiting {
     Ask ask;
+    model::Item item;
     std::vector<std::string> labels;
     std::vector<model::NodeId> nodes;
     bool is_bound = false;  // to a runtime, or rather goes home: not looked into

@@ -211,16 +211,15 @@ void Pool::decide_about(const Context& context, const Runtimes& runtimes,
   instances_.erase(found);
 }
 
-// It is gone for others when its sessions are over: their ports are free by then.
 void Pool::tell(Time now, PoolInstance& instance) {
   for (const model::ReportedSession& session : instance.take_changed(now)) {
     if (model::is_over(session.state)) remember_ended(now, session);
     news_.insert_or_assign(session.session.ref, session);
   }
-  if (instance.is_gone() && !instance.sessions().empty()) return;
   model::ReportedPoolInstance report = instance.report();
   const auto known = told_.find(instance.key());
-  if (known != told_.end() && known->second == report) return;
+  const bool is_awaited = instance.take_awaited();
+  if (!is_awaited && known != told_.end() && known->second == report) return;
   told_.insert_or_assign(instance.key(), report);
   changed_.insert_or_assign(instance.key(), std::move(report));
 }
@@ -257,14 +256,19 @@ model::PoolReport Pool::take_all(Time now) {
   changed_.clear();
   news_.clear();
   model::PoolReport report = begin_report();
+  std::set<model::SessionRef> live;
   for (const auto& [key, instance] : instances_) {
-    if (!instance.is_gone()) report.instances.push_back(instance.report());
+    report.instances.push_back(instance.report());
     for (const auto& [ref, session] : instance.sessions()) {
+      live.insert(ref);
       report.sessions.push_back(session.report(now));
       if (session.spec().reopen) report.sessions.back().session.data = session.spec().data;
     }
   }
-  for (const auto& [time, session] : ended_) report.sessions.push_back(session);
+  // A control plane that has forgotten a session may have used its name and number again.
+  for (const auto& [time, session] : ended_) {
+    if (!live.contains(session.session.ref)) report.sessions.push_back(session);
+  }
   return report;
 }
 

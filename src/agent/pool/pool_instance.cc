@@ -67,7 +67,10 @@ void PoolInstance::stop(const Context& context, Duration grace, const model::Pro
     return end(context, reason);
   }
   const bool is_new = phase_ != Phase::Stopping || grace < stop_grace_;
-  if (!is_new) return;
+  if (is_new) ask_to_stop(context, grace);
+}
+
+void PoolInstance::ask_to_stop(const Context& context, Duration grace) {
   phase_ = Phase::Stopping;
   stop_grace_ = bounded(grace);
   overdue_ = context.now + stop_grace_ + context.config.action_timeout;
@@ -76,7 +79,8 @@ void PoolInstance::stop(const Context& context, Duration grace, const model::Pro
 
 void PoolInstance::open(const model::SessionSpec& session) {
   const auto [entry, is_new] = sessions_.try_emplace(session.ref, PoolSession(session));
-  if (is_new && phase_ == Phase::Stopping) entry->second.lose(problem_);
+  const bool has_ended = phase_ == Phase::Stopping || phase_ == Phase::Gone;
+  if (is_new && has_ended) entry->second.lose(problem_);
 }
 
 void PoolInstance::close(Time now, const model::CloseSession& close) {
@@ -172,9 +176,8 @@ void PoolInstance::advance(const Context& context, const Runtimes& runtimes) {
   if (phase_ == Phase::Bare) furnish(context);
   if (phase_ == Phase::Waiting || phase_ == Phase::Preparing) try_start(context, runtimes);
   if (overdue_ && context.now >= *overdue_) {
-    phase_ == Phase::Stopping ? stop(context, Duration{}, problem_)
-                              : stop(context, Duration{}, {"StartTimeout", "it did not come up"});
-    overdue_ = context.now + context.config.action_timeout;
+    if (phase_ != Phase::Stopping) problem_ = {"StartTimeout", "it did not come up"};
+    ask_to_stop(context, Duration{});  // again, if that was not answered
   }
   if (phase_ == Phase::Running) look_after_run(context);
   advance_sessions(context);
@@ -299,7 +302,11 @@ model::ReportedPoolInstance PoolInstance::report() const {
                                      .cannot_pause = false,
                                      .ports = ports_};
   if (phase_ == Phase::Stopping) report.state = PoolInstanceState::Stopping;
-  if (phase_ == Phase::Gone) report.state = PoolInstanceState::Gone;
+  // It is gone for others when its sessions are over: their ports are free by then.
+  if (phase_ == Phase::Gone) {
+    report.state = sessions_.empty() ? PoolInstanceState::Gone : PoolInstanceState::Stopping;
+  }
+
   if (phase_ != Phase::Running) return report;
   if (standstill_.is_paused()) {
     report.state = PoolInstanceState::Paused;
@@ -311,6 +318,13 @@ model::ReportedPoolInstance PoolInstance::report() const {
     report.cannot_pause = pausing_ == Pausing::Paused;
   }
   return report;
+}
+
+bool PoolInstance::take_awaited() {
+  const bool is_so =
+      pausing_ == Pausing::Paused ? standstill_.is_paused() : !standstill_.may_be_paused();
+  const bool is_decided = is_so || standstill_.problem().has_value();
+  return is_decided && std::exchange(is_awaited_, false);
 }
 
 std::vector<model::ReportedSession> PoolInstance::take_changed(Time now) {

@@ -27,7 +27,12 @@ class PoolInstance {
 
   // --- Told.
   void stop(const Context& context, Duration grace, const model::Problem& reason);
-  void set_pausing(model::Pausing pausing) { pausing_ = pausing; }
+  void set_pausing(model::Pausing pausing) {
+    pausing_ = pausing;
+    is_awaited_ = true;
+  }
+  // Whether somebody waits to hear that it is as it was told to be, and it is, or cannot be.
+  bool take_awaited();
   void open(const model::SessionSpec& session);
   void close(Time now, const model::CloseSession& close);
 
@@ -65,6 +70,7 @@ class PoolInstance {
   bool serves() const;
   std::size_t live_sessions() const;
   PoolSession::Host host() const;
+  void ask_to_stop(const Context& context, Duration grace);
   void furnish(const Context& context);
   void try_start(const Context& context, const Runtimes& runtimes);
   void look_after_run(const Context& context);
@@ -79,7 +85,8 @@ class PoolInstance {
   model::SessionOptions options_;
   model::RunId run_;
   Phase phase_ = Phase::Bare;
-  bool is_asked_ = false;  // to be furnished, or for its image
+  bool is_asked_ = false;    // to be furnished, or for its image
+  bool is_awaited_ = false;  // that it stands still, or goes on
   bool is_prepared_ = false;
   bool app_is_there_ = false;  // it has connected once
   bool has_served_ = false;

@@ -28,7 +28,8 @@ class Endpoints {
   void release(const std::string& address, std::uint16_t port);
   // Somebody else listens there.
   void set_aside(const std::string& address, std::uint16_t port);
-  // An agent says that it is held. False: it was known to be held already.
+  // An agent says that it is held. False: it was known to be held already, or is of no address
+  // here.
   bool take(const std::string& address, std::uint16_t port);
   // Whoever could be heard of has said what is held.
   void settle();

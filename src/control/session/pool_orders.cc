@@ -41,7 +41,9 @@ void PoolOrders::begin(const model::NodeId& node, ConnectionId connection) {
 }
 
 void PoolOrders::tell(const model::NodeId& node, model::PoolOrder order) {
-  nodes_.at(node).orders.push_back(std::move(order));
+  const auto found = nodes_.find(node);
+  if (found == nodes_.end()) return;
+  found->second.orders.push_back(std::move(order));
   changed_.insert(node);
 }
 

@@ -24,7 +24,7 @@ class PoolOrders {
   // Whether orders to it would be sent.
   bool can_be_told(const model::NodeId& node) const { return nodes_.contains(node); }
 
-  // REQUIRES: it can be told.
+  // One that cannot be told says all that it has when it can again; it is told then.
   void tell(const model::NodeId& node, model::PoolOrder order);
   void acted(Time now, const model::NodeId& node, std::uint64_t number);
   // All that was told has come.

@@ -527,7 +527,9 @@ void Pools::forget_unlisted(Context& context, const model::NodeId& node,
 
 void Pools::lose_node(Context& context, const model::NodeId& node, const model::Problem& why) {
   const std::set<model::InstanceKey> known = on(node);
+  const std::size_t before = lost_.size();
   for (const model::InstanceKey& key : known) gone(context, key, why);
+  for (std::size_t i = before; i < lost_.size(); ++i) lost_[i].may_be_there = true;
 }
 
 void Pools::drain(Context& context, const model::NodeId& node, Drained drained) {

@@ -48,6 +48,7 @@ struct LostMember {
   model::NodeId node;
   std::set<model::SessionRef> sessions;
   model::Problem why;
+  bool may_be_there = false;  // its node is silent, and may have it still
 };
 
 // All pools: who is in them, where they are placed, what their agents are told. Sessions belong to
@@ -109,6 +110,7 @@ class Pools {
   // A full report: whatever else was there is gone.
   void forget_unlisted(Context& context, const model::NodeId& node,
                        const std::set<model::InstanceKey>& listed);
+  // It is silent, or was forgotten.
   void lose_node(Context& context, const model::NodeId& node, const model::Problem& why);
   // Whoever is on a node that is drained is replaced elsewhere, and gets no new session.
   enum class Drained { No, Yes, Overdue };

@@ -36,6 +36,11 @@ std::vector<std::uint16_t> exposed_numbers(const model::Item& item) {
   return {numbers.begin(), numbers.end()};
 }
 
+bool is_heard(const Context& context, const model::NodeId& id) {
+  const auto node = context.nodes.find(id);
+  return node != context.nodes.end() && node->second.reachable();
+}
+
 Error already_exists(const model::SessionKey& key) {
   return {Code::Conflict, fmt::format("a session {} is open already, by somebody else or of "
                                       "another application; choose another name",
@@ -293,7 +298,8 @@ void SessionRoom::close(Context& context, Session& session, Duration grace,
 }
 
 // Its name, its ports and its slot are free from now on.
-void SessionRoom::end(Context& context, Session& session, SessionState state, model::Problem why) {
+void SessionRoom::end(Context& context, Session& session, SessionState state, model::Problem why,
+                      const std::optional<model::NodeId>& lingers_on) {
   if (session.is_over()) return;
   if (session.state == SessionState::Pending) stop_waiting(session);
   const bool was_closing = session.state == SessionState::Closing;
@@ -301,11 +307,11 @@ void SessionRoom::end(Context& context, Session& session, SessionState state, mo
   if (!was_closing || session.reason.reason.empty()) session.reason = std::move(why);
   session.ended = context.now;
   session.clients = 0;
-  if (!session.spec.instance.item.empty()) {
-    const Lingering held{session.spec.instance, session.spec.ports};
-    const bool agent_has_it = session.state == SessionState::Timeout;
-    agent_has_it ? void(lingering_.emplace(session.spec.ref, held))
-                 : release(session.spec.ref, held);
+  if (lingers_on) {
+    lingering_.insert_or_assign(session.spec.ref,
+                                Lingering{session.spec.instance, *lingers_on, session.spec.ports});
+  } else if (!session.spec.instance.item.empty()) {
+    release(session.spec.ref, {session.spec.instance, {}, session.spec.ports});
   }
   sessions_.ended(session);
   context.note(NoteKind::SessionEnded, "session/" + model::to_string(session.spec.ref.key),
@@ -377,6 +383,7 @@ void SessionRoom::report(Context& context, const model::NodeId& id, const Observ
   if (!report.pool) return;
   const model::PoolReport& pool = *report.pool;
   if (report.full) {
+    given_up_.erase(id);
     endpoints_.know(context, address_of(node));
     pools_.follow_documents(context);
     pools_.connected(id, *node.connection);
@@ -407,10 +414,9 @@ void SessionRoom::look_for_unlisted(Context& context, const model::NodeId& node,
       if (!listed.contains(ref)) missing.push_back(ref);
     }
   }
+  release_lingering(node, listed);
   for (const model::SessionRef& ref : missing) {
-    if (const auto lingering = lingering_.extract(ref)) {
-      release(ref, lingering.mapped());
-    } else if (Session* session = sessions_.find(ref)) {
+    if (Session* session = sessions_.find(ref)) {
       if (session->state == SessionState::Starting) {
         send_open(*session, node);
       } else {
@@ -418,6 +424,16 @@ void SessionRoom::look_for_unlisted(Context& context, const model::NodeId& node,
             {"Vanished", "its node does not have it any more"});
       }
     }
+  }
+}
+
+void SessionRoom::release_lingering(const model::NodeId& node,
+                                    const std::set<model::SessionRef>& but_these) {
+  for (auto next = lingering_.begin(); next != lingering_.end();) {
+    const auto held = next++;
+    if (held->second.node != node || but_these.contains(held->first)) continue;
+    const auto released = lingering_.extract(held);
+    release(released.key(), released.mapped());
   }
 }
 
@@ -430,6 +446,7 @@ void SessionRoom::report_lingering(const model::NodeId& node, const Lingering& h
     lingering_.erase(ref);
     return release(ref, released);
   }
+  if (pools_.find_member(held.instance) != nullptr) pools_.bind(held.instance, ref);
   if (reported.state == SessionState::Closing || !pools_.can_be_told(node)) return;
   pools_.tell(node, model::CloseSession{ref,
                                         held.instance,
@@ -439,8 +456,14 @@ void SessionRoom::report_lingering(const model::NodeId& node, const Lingering& h
 
 void SessionRoom::report(Context& context, const model::NodeId& node,
                          const model::ReportedSession& reported) {
+  // Nobody speaks for the instance of another node.
+  const PoolMember* member = pools_.find_member(reported.session.instance);
+  if (member != nullptr && (!member->place || member->place->node != node)) return;
   const auto lingering = lingering_.find(reported.session.ref);
-  if (lingering != lingering_.end()) return report_lingering(node, lingering->second, reported);
+  if (lingering != lingering_.end()) {
+    if (lingering->second.node != node) return;
+    return report_lingering(node, lingering->second, reported);
+  }
   Session* session = sessions_.find(reported.session.ref);
   if (session == nullptr) return adopt(context, node, reported);
   if (session->is_over()) return let_linger(node, reported);
@@ -470,14 +493,30 @@ void SessionRoom::report(Context& context, const model::NodeId& node,
 // Its node was given up, and has it still: it is not what it was to anybody.
 void SessionRoom::let_linger(const model::NodeId& node, const model::ReportedSession& reported) {
   const model::SessionSpec& spec = reported.session;
-  if (model::is_over(reported.state) || pools_.find_member(spec.instance) == nullptr) return;
-  const Lingering& held =
-      lingering_.insert_or_assign(spec.ref, Lingering{spec.instance, spec.ports}).first->second;
-  for (const model::SessionPort& port : spec.ports) {
-    endpoints_.take(port.external_address, port.external);
+  if (!model::is_over(reported.state)) let_linger(node, reported, take_ports(spec.ports));
+}
+
+void SessionRoom::let_linger(const model::NodeId& node, const model::ReportedSession& reported,
+                             std::vector<model::SessionPort> ports) {
+  const model::SessionSpec& spec = reported.session;
+  const auto held =
+      lingering_.insert_or_assign(spec.ref, Lingering{spec.instance, node, std::move(ports)}).first;
+
+  report_lingering(node, held->second, reported);
+}
+
+// Those that another session has by now are that one's.
+std::vector<model::SessionPort> SessionRoom::take_ports(
+    const std::vector<model::SessionPort>& ports) {
+  std::set<std::uint16_t> taken;
+  std::vector<model::SessionPort> held;
+  for (const model::SessionPort& port : ports) {
+    const bool is_known = taken.contains(port.external);
+    if (!is_known && !endpoints_.take(port.external_address, port.external)) continue;
+    taken.insert(port.external);
+    held.push_back(port);
   }
-  pools_.bind(spec.instance, spec.ref);
-  report_lingering(node, held, reported);
+  return held;
 }
 
 void SessionRoom::report_end(Context& context, Session& session,
@@ -495,7 +534,7 @@ void SessionRoom::report_end(Context& context, Session& session,
 
 // With other ports, before all that wait.
 void SessionRoom::try_again(Session& session) {
-  release(session.spec.ref, {session.spec.instance, session.spec.ports});
+  release(session.spec.ref, {session.spec.instance, {}, session.spec.ports});
   ++session.spec.ref.incarnation;
   session.state = SessionState::Pending;
   session.spec.instance = {};
@@ -510,21 +549,12 @@ void SessionRoom::adopt(Context& context, const model::NodeId& node,
   if (model::is_over(reported.state) || !model::is_pool_instance(spec.instance)) return;
   const PoolMember* member = pools_.find_member(spec.instance);
   const Session* known = sessions_.find(spec.ref.key);
-  bool may_be = member != nullptr && member->place && member->place->node == node &&
-                (known == nullptr || known->is_over());
-  std::set<std::uint16_t> ports;
-  for (const model::SessionPort& port : spec.ports) {
-    endpoints_.know(context, port.external_address);
-    if (may_be && ports.insert(port.external).second) {
-      may_be &= endpoints_.take(port.external_address, port.external);
-    }
+  const bool is_free = member != nullptr && (known == nullptr || known->is_over());
+  std::vector<model::SessionPort> ports = take_ports(spec.ports);
+  if (!is_free || ports.size() != spec.ports.size()) {
+    return let_linger(node, reported, std::move(ports));
   }
-  if (!may_be) {
-    if (!pools_.can_be_told(node)) return;
-    return pools_.tell(
-        node, model::CloseSession{
-                  spec.ref, spec.instance, spec.close_grace, {"NotKnown", "nobody knows of it"}});
-  }
+
   Session session;
   session.spec = spec;
   session.application = model::application_of(spec.instance);
@@ -604,15 +634,31 @@ void SessionRoom::lose_silent_nodes(Context& context) {
     }
     silent_.erase(id);
     pools_.lose_node(context, id, {"NodeLost", "its node " + id.value() + " is not heard of"});
+    given_up_.emplace(id, context.now - context.config.resend_after);
+  }
+  ask_given_up(context);
+}
+
+// It may have all of that still, and be heard of on the same connection.
+void SessionRoom::ask_given_up(Context& context) {
+  for (auto& [id, asked] : given_up_) {
+    if (!is_heard(context, id) || context.now < asked + context.config.resend_after) continue;
+    context.orders.ask_fully(id);
+    asked = context.now;
   }
 }
 
 void SessionRoom::end_lost(Context& context) {
   for (const LostMember& lost : pools_.take_lost()) {
     for (const model::SessionRef& ref : lost.sessions) {
-      if (const auto lingering = lingering_.extract(ref)) release(ref, lingering.mapped());
-      Session* session = sessions_.find(ref);
-      if (session != nullptr) end(context, *session, SessionState::Failed, lost.why);
+      const auto lingering = lingering_.find(ref);
+      if (lingering != lingering_.end() && !lost.may_be_there) {
+        release(ref, lingering_.extract(lingering).mapped());
+      }
+      if (Session* session = sessions_.find(ref)) {
+        end(context, *session, SessionState::Failed, lost.why,
+            lost.may_be_there ? std::optional(lost.node) : std::nullopt);
+      }
     }
     to_serve_.insert(model::application_of(lost.key));
   }
@@ -628,16 +674,18 @@ void SessionRoom::end_overdue(Context& context) {
       const model::Problem& known = pool->refusal.reason.empty() ? pool->failure : pool->refusal;
       if (!known.reason.empty()) why = known;
     }
+    std::optional<model::NodeId> lingers_on;
     if (session.state == SessionState::Starting) {
       why = {"Timeout", "its instance did not open it in time"};
       const PoolMember* member = pools_.find_member(session.spec.instance);
-      if (member != nullptr && pools_.can_be_told(member->place->node)) {
+      if (member != nullptr) {
+        lingers_on = member->place->node;
         pools_.tell(member->place->node,
                     model::CloseSession{session.spec.ref, session.spec.instance,
                                         session.spec.close_grace, why});
       }
     }
-    end(context, session, SessionState::Timeout, why);
+    end(context, session, SessionState::Timeout, why, lingers_on);
   }
 }
 
@@ -694,7 +742,10 @@ void SessionRoom::close_all_on(Context& context, const model::NodeId& node,
 void SessionRoom::forget(Context& context, const model::NodeId& node) {
   pools_.lose_node(context, node, {"NodeForgotten", "its node was forgotten"});
   pools_.disconnected(node);
+  end_lost(context);
+  release_lingering(node, {});
   silent_.erase(node);
+  given_up_.erase(node);
 }
 
 Time SessionRoom::next(const Context& context) const {
@@ -702,6 +753,9 @@ Time SessionRoom::next(const Context& context) const {
   if (!to_serve_.empty()) return context.now;
   Time next = std::min(sessions_.next(), pools_.next(context));
   for (const auto& [node, at] : silent_) next = std::min(next, at);
+  for (const auto& [id, asked] : given_up_) {
+    if (is_heard(context, id)) next = std::min(next, asked + context.config.resend_after);
+  }
   return next;
 }
 

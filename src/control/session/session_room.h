@@ -71,18 +71,25 @@ class SessionRoom {
   void report_end(Context& context, Session& session, const model::ReportedSession& reported);
   void try_again(Session& session);
   void let_linger(const model::NodeId& node, const model::ReportedSession& reported);
+  void let_linger(const model::NodeId& node, const model::ReportedSession& reported,
+                  std::vector<model::SessionPort> ports);
+  std::vector<model::SessionPort> take_ports(const std::vector<model::SessionPort>& ports);
   void look_for_unlisted(Context& context, const model::NodeId& node,
                          const std::set<model::SessionRef>& listed);
   void adopt(Context& context, const model::NodeId& node, const model::ReportedSession& reported);
   void become_available(Context& context, Session& session);
   void close(Context& context, Session& session, Duration grace, const model::Problem& why);
-  void end(Context& context, Session& session, model::SessionState state, model::Problem why);
+  // `lingers_on`: that node may have it still.
+  void end(Context& context, Session& session, model::SessionState state, model::Problem why,
+           const std::optional<model::NodeId>& lingers_on = {});
   void reopen(Context& context, const Session& lost);
   void answer(Context& context, Session& session);
   static void ask_everybody(Context& context);
   void end_overdue(Context& context);
   void end_lost(Context& context);
+
   void lose_silent_nodes(Context& context);
+  void ask_given_up(Context& context);
   void end_sessions_of_deleted(Context& context);
   void follow_drains(Context& context);
   void close_all_on(Context& context, const model::NodeId& node, const model::Problem& why);
@@ -99,14 +106,18 @@ class SessionRoom {
   // Of sessions that are over for their callers: their agents have not said so yet.
   struct Lingering {
     model::InstanceKey instance;
+    model::NodeId node;
     std::vector<model::SessionPort> ports;
   };
+  void release_lingering(const model::NodeId& node, const std::set<model::SessionRef>& but_these);
   void release(const model::SessionRef& ref, const Lingering& held);
+
   void report_lingering(const model::NodeId& node, const Lingering& held,
                         const model::ReportedSession& reported);
 
   std::map<model::SessionRef, Lingering> lingering_;
-  std::map<model::NodeId, Time> silent_;  // when what they have is lost
+  std::map<model::NodeId, Time> silent_;    // when what they have is lost
+  std::map<model::NodeId, Time> given_up_;  // may have all that still; when they were asked
 };
 
 }  // namespace berth::control

@@ -520,5 +520,26 @@ TEST_F(SessionRoomTest, WhoNobodyKnowsIsEndedWhenAllHaveSpoken) {
   EXPECT_TRUE(on("n1").instances.empty());
 }
 
+TEST_F(SessionRoomTest, NobodySpeaksForTheInstanceOfAnotherNode) {
+  begin(echo());
+  const auto opened = answer(open("a"));
+  driver_.join("n2");
+  model::ReportedSession lie;
+  lie.session.ref = opened->ref;
+  lie.session.instance = opened->instance;
+  lie.session.ports = {{{7000, model::Protocol::Tcp}, "203.0.113.9", 20000, ""}};
+  lie.state = SessionState::Closed;
+  model::Report report = driver_.agent("n2").full();
+  report.pool->sessions.push_back(lie);
+  driver_.report("n2", report);
+  EXPECT_EQ(status("a")->state, SessionState::Available);
+  lie.state = SessionState::Available;
+  lie.session.ref = {{"games", "stranger"}, 1};
+  report = driver_.agent("n1").full();
+  report.pool->sessions.push_back(lie);
+  driver_.report("n1", report);
+  EXPECT_FALSE(status("stranger"));
+}
+
 }  // namespace
 }  // namespace berth::control

@@ -26,7 +26,8 @@ class CapacityChecker : public Checker {
 
   void controller_stepped(const control::Effects& effects) override {
     const bool is_news = !effects.writes.empty() || !effects.pool_commands.empty();
-    if (!is_news || !decided(Pinned::Counted)) return;
+    // Until it has settled it hears what there is, and decides nothing.
+    if (!is_news || !world_.controller()->settled() || !decided(Pinned::Counted)) return;
     if (const auto what = decided(Pinned::LeftOut)) violate_("capacity", "decided on " + *what);
   }
 

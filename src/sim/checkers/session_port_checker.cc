@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include "control/controller.h"
 #include "sim/checkers/checkers.h"
 #include "sim/world.h"
 
@@ -18,7 +19,9 @@ class SessionPortChecker : public Checker {
     const auto& held = world_.agents().at(node)->machine().pools().endpoints();
     for (const model::SessionPort& port : open->ports) {
       const auto holder = held.find({port.external_address, port.external});
-      if (holder == held.end() || holder->second == open->ref) continue;
+            if (holder == held.end() || holder->second == open->ref) continue;
+      if (!is_wanted(holder->second) || !is_wanted(open->ref)) continue;
+
       violate_(
           "session ports",
           fmt::format("{}:{} is held by {}#{} on {}, and given to {}#{}", port.external_address,
@@ -27,7 +30,15 @@ class SessionPortChecker : public Checker {
     }
   }
 
- private:
+  private:
+  // What a control plane has forgotten, and a node still has, is not given away knowingly: the node
+  // refuses it.
+  bool is_wanted(const model::SessionRef& ref) const {
+    if (world_.controller() == nullptr) return false;
+    const auto status = world_.controller()->status_of(ref.key);
+    return status && status->ref == ref && !model::is_over(status->state);
+  }
+
   const World& world_;
   Violate violate_;
 };
