@@ -11,6 +11,13 @@ struct Context;
 // The room of drains: it watches over their deadlines, and says when nothing is left on a node.
 class Drains {
  public:
+  struct Drain {
+    Time deadline = kNever;
+    bool done = false;  // nothing is left there, and that has been said
+  };
+  // Of whom drains are ordered.
+  const std::map<model::NodeId, Drain>& all() const { return drains_; }
+
   // Watches over the drain that the record orders, if it does, from now on.
   void begin(const Step& step, const model::NodeRecord& record);
 
@@ -25,11 +32,6 @@ class Drains {
   void write_down(Step& step, Duration step_down) const;
 
  private:
-  struct Drain {
-    Time deadline = kNever;
-    bool done = false;  // nothing is left there, and that has been said
-  };
-
   std::map<model::NodeId, Drain> drains_;
 };
 

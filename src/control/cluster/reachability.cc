@@ -87,6 +87,7 @@ void Reachability::update(Context& context, const model::NodeId& id, ObservedNod
   context.mark_all_on(id);
   context.loads.look_at(id);
   context.readiness.look_at(id);
+  context.sessions.look_at(context, id, node);
   context.launcher.cluster_changed();
 }
 

@@ -45,7 +45,12 @@ class Endpoints {
     std::optional<std::uint64_t> writing;  // by this revision
   };
 
+  // nullptr: there is none. Something of it changes: it may have to be written.
+  Book* touch(const std::string& address);
+
   std::map<std::string, Book> books_;
+  std::set<std::string> touched_;  // since they were looked at
+  std::set<std::string> writing_;
   bool is_settled_ = false;
 };
 

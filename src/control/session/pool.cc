@@ -32,6 +32,12 @@ void Pool::set_slots(std::uint32_t per_instance) {
   for (const auto& [number, member] : members_) enter_groups(member);
 }
 
+void Pool::set_edition(std::uint64_t number) {
+  for (const auto& [key, member] : members_) leave_groups(member);
+  edition_ = number;
+  for (const auto& [key, member] : members_) enter_groups(member);
+}
+
 std::optional<std::uint32_t> Pool::free_slot() const {
   if (open_.empty()) return std::nullopt;
   return open_.begin()->second;
@@ -62,17 +68,23 @@ std::uint32_t Pool::free_of(const PoolMember& member) const {
 
 void Pool::enter_groups(const PoolMember& member) {
   const Group group = group_of(member);
-  groups_[static_cast<std::size_t>(group)].insert(member.number());
+  const auto at = static_cast<std::size_t>(group);
+  groups_[at].insert(member.number());
+  if (member.edition.number != edition_) outdated_[at].insert(member.number());
   const std::uint32_t free = free_of(member);
   if (free > 0) open_.emplace(free, member.number());
+  free_ += free;
   if (group == Group::Active) free_on_active_ += free;
 }
 
 void Pool::leave_groups(const PoolMember& member) {
   const Group group = group_of(member);
-  groups_[static_cast<std::size_t>(group)].erase(member.number());
+  const auto at = static_cast<std::size_t>(group);
+  groups_[at].erase(member.number());
+  if (member.edition.number != edition_) outdated_[at].erase(member.number());
   const std::uint32_t free = free_of(member);
   if (free > 0) open_.erase({free, member.number()});
+  free_ -= free;
   if (group == Group::Active) free_on_active_ -= free;
 }
 

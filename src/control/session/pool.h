@@ -95,10 +95,17 @@ class Pool {
 
   // The one that the next session goes to: the fullest that has a free slot, then the oldest.
   std::optional<std::uint32_t> free_slot() const;
+  std::uint32_t free_slots() const { return free_; }
   std::uint32_t free_slots_on_active() const { return free_on_active_; }
   // REQUIRES: no member.
   void set_slots(std::uint32_t per_instance);
   std::uint32_t slots() const { return slots_; }
+
+  // Whoever is of another edition is outdated from now on.
+  void set_edition(std::uint64_t number);
+  const std::set<std::uint32_t>& outdated(Group group) const {
+    return outdated_[static_cast<std::size_t>(group)];
+  }
 
   static Group group_of(const PoolMember& member);
 
@@ -110,9 +117,12 @@ class Pool {
   std::uint32_t free_of(const PoolMember& member) const;
 
   std::uint32_t slots_ = 1;
+  std::uint64_t edition_ = 0;
   std::map<std::uint32_t, PoolMember> members_;
   std::set<std::uint32_t> groups_[kGroups];
+  std::set<std::uint32_t> outdated_[kGroups];               // of those
   std::set<std::pair<std::uint32_t, std::uint32_t>> open_;  // free slots, number: of those with any
+  std::uint32_t free_ = 0;
   std::uint32_t free_on_active_ = 0;
 };
 

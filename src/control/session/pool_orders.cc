@@ -37,7 +37,7 @@ void PoolOrders::begin(const model::NodeId& node, ConnectionId connection) {
   Told& told = nodes_[node];
   if (told.connection == connection) return;
   told = Told{.connection = connection};
-  waiting_.erase(node);
+  overdue_.set(node, std::nullopt);
 }
 
 void PoolOrders::tell(const model::NodeId& node, model::PoolOrder order) {
@@ -55,7 +55,7 @@ void PoolOrders::acted(Time now, const model::NodeId& node, std::uint64_t number
     told.in_flight.pop_front();
     told.waiting_since = now;
   }
-  if (told.in_flight.empty()) waiting_.erase(node);
+  if (told.in_flight.empty()) overdue_.set(node, std::nullopt);
 }
 
 bool PoolOrders::is_in_step(const model::NodeId& node) const {
@@ -76,11 +76,12 @@ void PoolOrders::send(Step& step) {
                                 .orders = std::move(part)});
       step.effects.pool_commands.push_back({node, told.connection, told.in_flight.back()});
     }
-    waiting_.insert(node);
+    overdue_.set_earlier(node, told.waiting_since + step.config.resend_after);
   }
-  for (const model::NodeId& node : waiting_) {
+  for (const model::NodeId& node : overdue_.take_due(step.now)) {
     Told& told = nodes_.at(node);
     if (step.now >= told.waiting_since + step.config.resend_after) send_again(step, node, told);
+    overdue_.set(node, told.waiting_since + step.config.resend_after);
   }
 }
 
@@ -89,14 +90,6 @@ void PoolOrders::send_again(Step& step, const model::NodeId& node, Told& told) {
   for (const model::PoolCommand& command : told.in_flight) {
     step.effects.pool_commands.push_back({node, told.connection, command});
   }
-}
-
-Time PoolOrders::next(const Config& config) const {
-  Time next = kNever;
-  for (const model::NodeId& node : waiting_) {
-    next = std::min(next, nodes_.at(node).waiting_since + config.resend_after);
-  }
-  return next;
 }
 
 }  // namespace berth::control

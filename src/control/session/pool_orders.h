@@ -5,6 +5,7 @@
 #include <set>
 #include <vector>
 
+#include "base/alarms.h"
 #include "control/step.h"
 #include "model/pool.h"
 
@@ -19,7 +20,7 @@ class PoolOrders {
   void begin(const model::NodeId& node, ConnectionId connection);
   void end(const model::NodeId& node) {
     nodes_.erase(node);
-    waiting_.erase(node);
+    overdue_.set(node, std::nullopt);
   }
   // Whether orders to it would be sent.
   bool can_be_told(const model::NodeId& node) const { return nodes_.contains(node); }
@@ -32,7 +33,7 @@ class PoolOrders {
 
   // Sends what was told in this step, and again what should have come by now.
   void send(Step& step);
-  Time next(const Config& config) const;
+  Time next() const { return overdue_.next().value_or(kNever); }
 
  private:
   struct Told {
@@ -47,7 +48,8 @@ class PoolOrders {
 
   std::map<model::NodeId, Told> nodes_;
   std::set<model::NodeId> changed_;
-  std::set<model::NodeId> waiting_;  // something is in flight
+  // When something in flight may have to be sent again: an early one only looks.
+  Alarms<model::NodeId> overdue_;
 };
 
 }  // namespace berth::control

@@ -104,6 +104,7 @@ void Pools::follow(Context& context, const model::ApplicationKey& key) {
     const auto known = pools_.find(key);
     if (known == pools_.end()) return;
     known->second.application.reset();
+    ending_.insert(key);
     end_all(context, known->second);
     return;
   }
@@ -135,6 +136,7 @@ void Pools::begin_edition(Context& context, ApplicationPool& pool) {
   } else {
     ++pool.edition.number;
   }
+  pool.pool.set_edition(pool.edition.number);
   pool.roll_failures = pool.roll_credit = 0;
   pool.failures = 0;
   pool.not_before.reset();
@@ -150,12 +152,19 @@ void Pools::reserve_numbers(Step& step, ApplicationPool& pool) {
   if (!has_enough) pool.written_to += kNumbersPerBlock;
   step.state.put(model::NumberBlockRecord{pool.key, pool.written_to, pool.edition.number});
   pool.writing = step.state.revision() + 1;
+  writing_.insert(pool.key);
   step.effects.tell_when_durable = true;
 }
 
 void Pools::became_durable(std::uint64_t revision) {
-  for (auto& [key, pool] : pools_) {
-    if (!pool.writing || *pool.writing > revision) continue;
+  for (const model::ApplicationKey& key : std::exchange(writing_, {})) {
+    const auto found = pools_.find(key);
+    if (found == pools_.end() || !found->second.writing) continue;
+    ApplicationPool& pool = found->second;
+    if (*pool.writing > revision) {
+      writing_.insert(key);
+      continue;
+    }
     pool.writing.reset();
     pool.durable_to = pool.written_to;
     dirty_.insert(key);
@@ -215,7 +224,9 @@ std::optional<model::InstanceKey> Pools::wake(const model::ApplicationKey& key) 
 }
 
 void Pools::bind(const model::InstanceKey& key, const model::SessionRef& session) {
-  change(pool_of(key), key.index, [&](PoolMember& member) { member.sessions.insert(session); });
+  ApplicationPool& pool = pool_of(key);
+  change(pool, key.index, [&](PoolMember& member) { member.sessions.insert(session); });
+  if (!pool.application) ending_.insert(pool.key);
 }
 
 void Pools::unbind(const model::InstanceKey& key, const model::SessionRef& session) {
@@ -711,9 +722,7 @@ void Pools::create(Context& context, ApplicationPool& pool, std::uint32_t count,
 void Pools::roll(Context& context, ApplicationPool& pool) {
   std::vector<std::uint32_t> old;
   for (const Group group : {Group::Ready, Group::Standby, Group::Unplaced, Group::Pending}) {
-    for (const std::uint32_t number : pool.pool.of(group)) {
-      if (pool.pool.find(number)->edition.number != pool.edition.number) old.push_back(number);
-    }
+    old.insert(old.end(), pool.pool.outdated(group).begin(), pool.pool.outdated(group).end());
   }
   if (old.empty()) return;
   const model::ScalingPolicy& policy = pool.application->scaling;
@@ -793,7 +802,7 @@ Time Pools::next(const Step& step) const {
   if (!dirty_.empty()) return step.now;
   std::optional<Time> next = overdue_.next();
   take_earlier(next, wakes_.next());
-  return std::min(next.value_or(kNever), orders_.next(step.config));
+  return std::min(next.value_or(kNever), orders_.next());
 }
 
 }  // namespace berth::control

@@ -115,6 +115,8 @@ class Pools {
   // Whoever is on a node that is drained is replaced elsewhere, and gets no new session.
   enum class Drained { No, Yes, Overdue };
   void drain(Context& context, const model::NodeId& node, Drained drained);
+  // Whose application is deleted, and who may have sessions that were not told to end.
+  std::set<model::ApplicationKey> take_ending() { return std::exchange(ending_, {}); }
   std::vector<LostMember> take_lost() { return std::exchange(lost_, {}); }
 
   // --- Decisions.
@@ -166,6 +168,8 @@ class Pools {
   std::map<model::NodeId, std::uint32_t> leaving_;  // how many are told to end there
   PoolOrders orders_;
   std::set<model::ApplicationKey> documents_;  // that have changed
+  std::set<model::ApplicationKey> writing_;    // blocks of numbers of these
+  std::set<model::ApplicationKey> ending_;
   std::set<model::ApplicationKey> dirty_;
   std::set<model::ApplicationKey> changed_;  // for those who look
   std::set<model::InstanceKey> asked_;       // not shown to a plan yet

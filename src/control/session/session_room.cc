@@ -104,7 +104,7 @@ void SessionRoom::attach(Context& context, Session& session, CallId call) {
   callers_.emplace(call, session.spec.ref.key);
 }
 
-// Whether as many wait as may be served by those who come.
+// Whether as many wait as may be served by those who are there and those who come.
 std::optional<SessionBusy> SessionRoom::busy(const ApplicationPool& pool) const {
   using Group = Pool::Group;
   const Pool& members = pool.pool;
@@ -116,7 +116,8 @@ std::optional<SessionBusy> SessionRoom::busy(const ApplicationPool& pool) const 
   const auto queue = waiting_.find(pool.key);
   const std::size_t before = queue == waiting_.end() ? 0 : queue->second.size();
   const std::size_t slots = members.slots();
-  if (before < (std::size_t{coming} + allowed) * slots) return std::nullopt;
+  const std::size_t free = members.free_slots();
+  if (before < free + (std::size_t{coming} + allowed) * slots) return std::nullopt;
   const Duration wait = pool.usual_start * static_cast<std::int64_t>(before / slots + 1);
   return SessionBusy{std::clamp(wait, kLeastRetry, kLongestRetry),
                      fmt::format("all instances of {} are in use, and {} sessions wait",
@@ -157,11 +158,7 @@ void SessionRoom::record(Context& context, const OpenSessionCall& call) {
     return attach(context, *same, call.call);
   }
   const ApplicationPool& pool = *pools_.find(call.application);
-  const bool has_slot = pools_.free_slot(context, call.application).has_value();
-  const bool others_wait = waiting_.contains(call.application);
-  if (!has_slot || others_wait) {
-    if (auto too_many = busy(pool)) return refuse(*std::move(too_many));
-  }
+  if (auto too_many = busy(pool)) return refuse(*std::move(too_many));
   Session& session = sessions_.add(make(context, call, *pool.application));
   waiting_[call.application].push_back(session.spec.ref.key);
   to_serve_.insert(call.application);
@@ -619,24 +616,31 @@ void SessionRoom::tell(Context& context) {
   }
 }
 
+void SessionRoom::look_at(const Context& context, const model::NodeId& id,
+                          const ObservedNode& node) {
+  const bool is_silent = !node.reachable() && node.ever_reported;
+  if (!is_silent) return silent_.set(id, std::nullopt);
+  silent_.set_earlier(id, node.last_heard + context.config.pool_lost_after);
+}
+
 // A node that is silent for long has lost what is not to be moved.
 void SessionRoom::lose_silent_nodes(Context& context) {
-  for (const auto& [id, node] : context.nodes) {
-    if (pools_.on(id).empty()) continue;
-    if (node.reachable() || !node.ever_reported) {
-      silent_.erase(id);
-      continue;
+  if (context.config.walk == Walk::Everything) {
+    for (const auto& [id, node] : context.nodes) {
+      if (!pools_.on(id).empty()) look_at(context, id, node);
     }
-    const Time at = node.last_heard + context.config.pool_lost_after;
-    if (context.now < at) {
-      silent_.insert_or_assign(id, at);
-      continue;
-    }
-    silent_.erase(id);
-    pools_.lose_node(context, id, {"NodeLost", "its node " + id.value() + " is not heard of"});
-    given_up_.emplace(id, context.now - context.config.resend_after);
   }
+  for (const model::NodeId& id : silent_.take_due(context.now)) lose_if_silent(context, id);
   ask_given_up(context);
+}
+
+void SessionRoom::lose_if_silent(Context& context, const model::NodeId& id) {
+  const ObservedNode& node = context.nodes.at(id);
+  if (context.now < node.last_heard + context.config.pool_lost_after) {
+    return look_at(context, id, node);
+  }
+  pools_.lose_node(context, id, {"NodeLost", "its node " + id.value() + " is not heard of"});
+  given_up_.emplace(id, context.now - context.config.resend_after);
 }
 
 // It may have all of that still, and be heard of on the same connection.
@@ -690,41 +694,58 @@ void SessionRoom::end_overdue(Context& context) {
 }
 
 void SessionRoom::end_sessions_of_deleted(Context& context) {
-  for (const auto& [key, pool] : pools_.all()) {
-    if (pool.application) continue;
-    for (const auto& [number, member] : pool.pool.members()) {
-      const std::set<model::SessionRef> refs = member.sessions;
-      for (const model::SessionRef& ref : refs) {
-        Session* session = sessions_.find(ref);
-        if (session == nullptr || session->state == SessionState::Closing) continue;
-        close(context, *session, session->spec.close_grace,
-              {"ApplicationDeleted", "its application was deleted"});
-      }
+  std::set<model::ApplicationKey> ending = pools_.take_ending();
+  if (context.config.walk == Walk::Everything) {
+    for (const auto& [key, pool] : pools_.all()) ending.insert(key);
+  }
+  for (const model::ApplicationKey& key : ending) {
+    const ApplicationPool* pool = pools_.find(key);
+    if (pool != nullptr && !pool->application) end_sessions_of(context, *pool);
+  }
+}
+
+void SessionRoom::end_sessions_of(Context& context, const ApplicationPool& deleted) {
+  const model::Problem why{"ApplicationDeleted", "its application was deleted"};
+  for (const auto& [number, member] : deleted.pool.members()) {
+    const std::set<model::SessionRef> refs = member.sessions;
+    for (const model::SessionRef& ref : refs) {
+      Session* session = sessions_.find(ref);
+      if (session == nullptr || session->state == SessionState::Closing) continue;
+      close(context, *session, session->spec.close_grace, why);
     }
-    const auto queue = waiting_.find(key);
-    if (queue == waiting_.end()) continue;
-    const Queue waiting = queue->second;
-    for (const model::SessionKey& waiter : waiting) {
-      if (Session* session = sessions_.find(waiter)) {
-        end(context, *session, SessionState::Closed,
-            {"ApplicationDeleted", "its application was deleted"});
-      }
+  }
+  const auto queue = waiting_.find(deleted.key);
+  if (queue == waiting_.end()) return;
+  const Queue waiting = queue->second;
+  for (const model::SessionKey& waiter : waiting) {
+    if (Session* session = sessions_.find(waiter)) {
+      end(context, *session, SessionState::Closed, why);
     }
   }
 }
 
-// Sessions have their time until the deadline of the drain.
+// Of those that are drained, and those that were.
 void SessionRoom::follow_drains(Context& context) {
-  for (const auto& [id, record] : context.state.durable().nodes) {
-    if (pools_.on(id).empty()) continue;
-    using Drained = Pools::Drained;
-    const bool is_overdue = record.drain && record.drain->overdue;
-    const Drained drained = is_overdue     ? Drained::Overdue
-                            : record.drain ? Drained::Yes
-                                           : Drained::No;
-    if (is_overdue) close_all_on(context, id, {"NodeDrained", "its node is drained"});
-    pools_.drain(context, id, drained);
+  std::set<model::NodeId> concerned = std::exchange(drained_, {});
+  for (const auto& [id, drain] : context.drains.all()) drained_.insert(id);
+  concerned.insert(drained_.begin(), drained_.end());
+  if (context.config.walk == Walk::Everything) {
+    for (const auto& [id, record] : context.state.durable().nodes) concerned.insert(id);
   }
+  for (const model::NodeId& id : concerned) follow_drain(context, id);
+}
+
+// Sessions have their time until the deadline of the drain.
+void SessionRoom::follow_drain(Context& context, const model::NodeId& id) {
+  using Drained = Pools::Drained;
+  const auto* record = context.state.find<model::NodeRecord>(id);
+  if (record == nullptr || pools_.on(id).empty()) return;
+  const bool is_overdue = record->drain && record->drain->overdue;
+  const Drained drained = is_overdue      ? Drained::Overdue
+                          : record->drain ? Drained::Yes
+                                          : Drained::No;
+  if (is_overdue) close_all_on(context, id, {"NodeDrained", "its node is drained"});
+  pools_.drain(context, id, drained);
 }
 
 void SessionRoom::close_all_on(Context& context, const model::NodeId& node,
@@ -744,15 +765,15 @@ void SessionRoom::forget(Context& context, const model::NodeId& node) {
   pools_.disconnected(node);
   end_lost(context);
   release_lingering(node, {});
-  silent_.erase(node);
+  silent_.set(node, std::nullopt);
   given_up_.erase(node);
+  drained_.erase(node);
 }
 
 Time SessionRoom::next(const Context& context) const {
   if (!context.reachability.settled()) return sessions_.next_deadline();
   if (!to_serve_.empty()) return context.now;
-  Time next = std::min(sessions_.next(), pools_.next(context));
-  for (const auto& [node, at] : silent_) next = std::min(next, at);
+  Time next = std::min({sessions_.next(), pools_.next(context), silent_.next().value_or(kNever)});
   for (const auto& [id, asked] : given_up_) {
     if (is_heard(context, id)) next = std::min(next, asked + context.config.resend_after);
   }

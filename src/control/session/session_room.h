@@ -31,6 +31,8 @@ class SessionRoom {
   void report(Context& context, const model::NodeId& id, const ObservedNode& node,
               const model::Report& report);
   void disconnected(const model::NodeId& node);
+  // Whether the node can be reached has changed.
+  void look_at(const Context& context, const model::NodeId& id, const ObservedNode& node);
   void application_changed(const model::ApplicationKey& key) { pools_.application_changed(key); }
 
   // --- Decisions. `decide` before the plan, `tell` after the orders of the step.
@@ -90,8 +92,11 @@ class SessionRoom {
 
   void lose_silent_nodes(Context& context);
   void ask_given_up(Context& context);
+  void lose_if_silent(Context& context, const model::NodeId& id);
   void end_sessions_of_deleted(Context& context);
+  void end_sessions_of(Context& context, const ApplicationPool& deleted);
   void follow_drains(Context& context);
+  void follow_drain(Context& context, const model::NodeId& id);
   void close_all_on(Context& context, const model::NodeId& node, const model::Problem& why);
   void shown(Context& context, const Session& session);
   model::SessionStatus status_of(const Step& step, const Session& session) const;
@@ -116,8 +121,9 @@ class SessionRoom {
                         const model::ReportedSession& reported);
 
   std::map<model::SessionRef, Lingering> lingering_;
-  std::map<model::NodeId, Time> silent_;    // when what they have is lost
+  Alarms<model::NodeId> silent_;            // when what they have is lost: an early one only looks
   std::map<model::NodeId, Time> given_up_;  // may have all that still; when they were asked
+  std::set<model::NodeId> drained_;         // whose instances know of it
 };
 
 }  // namespace berth::control

@@ -225,6 +225,20 @@ TEST_F(SessionRoomTest, IsBusyWhenAsManyWaitAsCanBeServed) {
   EXPECT_LE(busy->retry_after, 30s);
 }
 
+TEST_F(SessionRoomTest, IsNotBusyForThoseWhoComeAtOnceWhileThereAreFreeSlots) {
+  model::Application application = echo(2, 2);
+  application.scaling.maximum = 2;
+  application.sessions.per_instance = 2;
+  begin(application);
+  std::vector<Event> calls;
+  for (const CallId call : {901, 902, 903, 904, 905}) {
+    calls.push_back(OpenSessionCall{.call = call, .application = kEcho});
+  }
+  driver_.tell(std::move(calls));
+  for (const CallId call : {901, 902, 903, 904}) EXPECT_TRUE(answer(call)) << call;
+  EXPECT_TRUE(driver_.session_reply_to<SessionBusy>(905));
+}
+
 TEST_F(SessionRoomTest, AnInstanceIsConfirmedBeforeItIsUsedAgain) {
   begin(echo(1, 1));
   on("n1").opens_slowly = on("n1").closes_slowly = true;
@@ -444,6 +458,16 @@ TEST_F(SessionRoomTest, ADrainedNodeGetsNoSessionAndKeepsThoseItHasUntilTheDeadl
   EXPECT_TRUE(driver_.noted(NoteKind::NodeDrained, "node/n1"));
 }
 
+TEST_F(SessionRoomTest, ANodeThatIsNotDrainedAnyMoreServesOn) {
+  begin(echo(1, 1));
+  open("a");
+  driver_.drain("n1", 60s);
+  EXPECT_EQ(count(Group::Leaving), 2u);
+  driver_.cordon("n1", Scheduling::Allowed);
+  EXPECT_EQ(count(Group::Leaving), 0u);
+  EXPECT_EQ(answer(open("b"))->node.value(), "n1");
+}
+
 TEST_F(SessionRoomTest, ACordonedNodeServesOnAndGetsNoNewInstance) {
   begin(echo(1, 1));
   driver_.join("n2");
@@ -539,6 +563,76 @@ TEST_F(SessionRoomTest, NobodySpeaksForTheInstanceOfAnotherNode) {
   report.pool->sessions.push_back(lie);
   driver_.report("n1", report);
   EXPECT_FALSE(status("stranger"));
+}
+
+// All that can make a pool look at something: what was noted, and what agents were told.
+std::vector<std::string> history_of(Walk walk) {
+  Config config;
+  config.walk = walk;
+  Driver driver(config);
+  std::vector<std::string> history;
+  const auto after = [&](const std::string& what) {
+    history.push_back(what);
+    for (const auto& [at, effects] : driver.steps()) {
+      for (const Note& note : effects.notes) history.push_back(note.about + ": " + note.text);
+      for (const PoolOutgoing& told : effects.pool_commands) {
+        history.push_back(told.node.value() + " " + std::to_string(told.command.orders.size()));
+      }
+    }
+  };
+  const auto open = [&](const std::string& name) {
+    driver.open_session({.application = kEcho, .name = name});
+    after("open " + name);
+  };
+  for (const std::string node : {"n1", "n2", "n3"}) driver.join(node);
+  model::Item item = a_service("echo");
+  item.ports = {{7000, model::Protocol::Tcp}};
+  model::Application application;
+  application.name = "echo";
+  application.ns = "games";
+  application.item = model::ItemId{"echo"};
+  application.scaling.maximum = 10;
+  application.scaling.burst = 10;
+  application.scaling.idle = model::Band{2, 3};
+  application.sessions.reuse = true;
+  application.sessions.reopen = true;
+  driver.apply({item, model::Namespace{"games"}, application});
+  after("apply");
+  for (const std::string name : {"a", "b", "c", "d"}) open(name);
+  driver.agent("n1").answers = false;
+  driver.advance(10s);
+  after("n1 is silent");
+  driver.agent("n1").answers = true;
+  driver.advance(5s);
+  after("n1 is back");
+  driver.disconnect("n2");
+  driver.advance(3s);
+  driver.connect("n2");
+  after("n2 was away");
+  driver.drain("n3", 5s);
+  after("n3 is drained");
+  open("e");
+  driver.advance(6s);
+  after("n3 must be empty");
+  driver.cordon("n3", Scheduling::Allowed);
+  after("n3 may serve");
+  application.sessions.close_grace = 5s;
+  driver.apply({application});
+  driver.advance(40s);
+  after("another edition");
+  driver.agent("n2").pool.closes_slowly = true;
+  driver.erase("Application", "games/echo");
+  after("deleted");
+  driver.forget("n2");
+  driver.advance(60s);
+  after("n2 is forgotten");
+  return history;
+}
+
+TEST(SessionRoomWalk, LooksOnlyAtWhatHasChangedAndMissesNothing) {
+  const std::vector<std::string> dirty = history_of(Walk::Dirty);
+  EXPECT_EQ(dirty, history_of(Walk::Everything));
+  EXPECT_GT(dirty.size(), 40u) << "something has happened";
 }
 
 }  // namespace
