@@ -47,10 +47,11 @@ struct PoolMember {
   bool drained = false;      // by its node
   bool leaves = false;       // it is replaced elsewhere; it serves on until then
   bool cannot_pause = false;
-  Time since;              // of its stage
-  Time given_up_at;        // Starting: when it counts as lost
-  Duration grace{};        // Terminating
-  model::Problem problem;  // Asked: why it has no place; Terminating: why it ends
+  bool left_alone = false;  // it does not fit where it is, and had sessions when that was seen
+  Time since;               // of its stage
+  Time given_up_at;         // Starting: when it counts as lost
+  Duration grace{};         // Terminating
+  model::Problem problem;   // Asked: why it has no place; Terminating: why it ends
   std::set<model::SessionRef> sessions = {};  // that it serves, also those that are being closed
   std::vector<model::SessionPort> ports = {};
 

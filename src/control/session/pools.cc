@@ -233,6 +233,8 @@ void Pools::unbind(const model::InstanceKey& key, const model::SessionRef& sessi
   ApplicationPool* pool = find_pool(key);
   if (pool == nullptr || pool->pool.find(key.index) == nullptr) return;
   change(*pool, key.index, [&](PoolMember& member) { member.sessions.erase(session); });
+  const PoolMember& member = *pool->pool.find(key.index);
+  if (member.sessions.empty() && member.left_alone) must_plan_ = true;
 }
 
 void Pools::set_pausing(ApplicationPool& pool, std::uint32_t number, model::Pausing pausing) {
@@ -339,6 +341,9 @@ void Pools::placed(Context& context, const placement::Placement& placement) {
     pool->refusal = {};
     return;
   }
+  if (member.left_alone) {
+    change(*pool, placement.key.index, [](PoolMember& changed) { changed.left_alone = false; });
+  }
   if (member.place == placement.place) return;
   if (placement.made_room_for) {
     return terminate(
@@ -352,7 +357,10 @@ void Pools::refused(Context& context, const placement::Refusal& refusal) {
   ApplicationPool* pool = find_pool(refusal.key);
   if (pool == nullptr || pool->pool.find(refusal.key.index) == nullptr) return;
   asked_.erase(refusal.key);
-  if (refusal.left_running) return;
+  if (refusal.left_running) {
+    return change(*pool, refusal.key.index, [](PoolMember& changed) { changed.left_alone = true; });
+  }
+
   const model::Problem why{std::string(model::to_string(refusal.reason)), refusal.hint};
   const PoolMember& member = *pool->pool.find(refusal.key.index);
   if (member.stage != Stage::Asked) {
@@ -616,6 +624,7 @@ void Pools::failed(Context& context, ApplicationPool& pool, const model::Problem
 // --- Decisions ---------------------------------------------------------------------------------
 
 void Pools::decide(Context& context) {
+  if (std::exchange(must_plan_, false)) context.launcher.plan_anew();
   give_up_overdue(context);
   for (const model::ApplicationKey& key : wakes_.take_due(context.now)) dirty_.insert(key);
   for (const model::ApplicationKey& key : std::exchange(dirty_, {})) {
@@ -681,10 +690,14 @@ void Pools::carry_out(Context& context, ApplicationPool& pool, const model::Scal
   if (!pool.cannot_pause) create(context, pool, step.make_standby, For::Standby);
 }
 
-// The newest first.
+// The newest first, but before those who are to stay those who are replaced: else new ones would be
+// made and removed for ever.
 void Pools::remove(Context& context, ApplicationPool& pool, Group group, std::uint32_t count) {
   for (std::uint32_t i = 0; i < count && !pool.pool.of(group).empty(); ++i) {
-    terminate(context, pool, *pool.pool.of(group).rbegin(), 10s,
+    const auto& outdated = pool.pool.outdated(group);
+    const auto& victims = outdated.empty() ? pool.pool.of(group) : outdated;
+    if (!outdated.empty() && pool.roll_credit > 0) --pool.roll_credit;
+    terminate(context, pool, *victims.rbegin(), 10s,
               {"Surplus", "its application needs fewer instances"});
   }
 }

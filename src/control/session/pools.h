@@ -180,6 +180,7 @@ class Pools {
   Alarms<model::InstanceKey> overdue_;
   Alarms<model::ApplicationKey> wakes_;  // when a pool wants to be looked at again
   std::vector<LostMember> lost_;
+  bool must_plan_ = false;
 };
 
 }  // namespace berth::control

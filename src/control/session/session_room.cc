@@ -101,7 +101,7 @@ Session* SessionRoom::find_same(const OpenSessionCall& call) {
 void SessionRoom::attach(Context& context, Session& session, CallId call) {
   session.opening.push_back(call);
   if (!session.is_opening()) return answer(context, session);
-  callers_.emplace(call, session.spec.ref.key);
+  callers_.insert_or_assign(call, session.spec.ref.key);
 }
 
 // Whether as many wait as may be served by those who are there and those who come.
@@ -461,6 +461,8 @@ void SessionRoom::report(Context& context, const model::NodeId& node,
     if (lingering->second.node != node) return;
     return report_lingering(node, lingering->second, reported);
   }
+  Session* asked = model::is_over(reported.state) ? nullptr : find_asked(reported.session);
+  if (asked != nullptr) return recognise(context, node, *asked, reported);
   Session* session = sessions_.find(reported.session.ref);
   if (session == nullptr) return adopt(context, node, reported);
   if (session->is_over()) return let_linger(node, reported);
@@ -568,6 +570,42 @@ void SessionRoom::adopt(Context& context, const model::NodeId& node,
   const std::uint32_t incarnation = spec.ref.incarnation;
   Session& added = sessions_.add(std::move(session));
   added.spec.ref.incarnation = incarnation;
+}
+
+// Who asked for it in an earlier life of the control plane has asked again, and waits since.
+Session* SessionRoom::find_asked(const model::SessionSpec& reported) {
+  Session* asked = sessions_.find(reported.ref.key);
+  if (asked == nullptr && !reported.request_id.empty()) {
+    asked = sessions_.find(Sessions::Request{model::application_of(reported.instance),
+                                             reported.caller, reported.request_id});
+  }
+  const bool waits = asked != nullptr && asked->state == SessionState::Pending &&
+                     asked->spec.ref.incarnation <= reported.ref.incarnation;
+  return waits ? asked : nullptr;
+}
+
+void SessionRoom::recognise(Context& context, const model::NodeId& node, Session& asked,
+                            const model::ReportedSession& reported) {
+  const model::SessionKey key = reported.session.ref.key;
+  const bool is_theirs = asked.spec.caller == reported.session.caller &&
+                         asked.application == model::application_of(reported.session.instance);
+    const std::vector<CallId> calls = asked.opening;
+  const Time deadline = asked.deadline;
+  stop_waiting(asked);
+  sessions_.erase(model::SessionKey(asked.spec.ref.key));
+  adopt(context, node, reported);
+    Session* adopted = sessions_.find(key);
+  if (is_theirs && adopted != nullptr && adopted->is_opening()) {
+    sessions_.set_deadline(*adopted, deadline);
+  }
+  for (const CallId call : calls) {
+    if (is_theirs && adopted != nullptr) {
+      attach(context, *adopted, call);
+    } else {
+      callers_.erase(call);
+      context.effects.session_replies.push_back({call, already_exists(key)});
+    }
+  }
 }
 
 void SessionRoom::become_available(Context& context, Session& session) {

@@ -79,6 +79,9 @@ class SessionRoom {
   void look_for_unlisted(Context& context, const model::NodeId& node,
                          const std::set<model::SessionRef>& listed);
   void adopt(Context& context, const model::NodeId& node, const model::ReportedSession& reported);
+  Session* find_asked(const model::SessionSpec& reported);
+  void recognise(Context& context, const model::NodeId& node, Session& asked,
+                 const model::ReportedSession& reported);
   void become_available(Context& context, Session& session);
   void close(Context& context, Session& session, Duration grace, const model::Problem& why);
   // `lingers_on`: that node may have it still.

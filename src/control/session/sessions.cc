@@ -19,7 +19,7 @@ Session& Sessions::add(Session session) {
     erase(key);
   }
   if (auto request = request_of(session)) requests_.insert_or_assign(*std::move(request), key);
-  if (session.is_opening()) set_deadline(session, session.deadline);
+    if (session.is_opening()) deadlines_.emplace(session.deadline, key);
   return all_.insert_or_assign(key, std::move(session)).first->second;
 }
 
@@ -64,6 +64,12 @@ Session* Sessions::find(const model::SessionRef& ref) {
 Session* Sessions::find(const Request& request) {
   const auto found = requests_.find(request);
   return found == requests_.end() ? nullptr : find(found->second);
+}
+
+void Sessions::set_deadline(Session& session, Time at) {
+  deadlines_.erase({session.deadline, session.spec.ref.key});
+  session.deadline = at;
+  deadlines_.emplace(at, session.spec.ref.key);
 }
 
 std::vector<model::SessionKey> Sessions::take_overdue(Time now) {

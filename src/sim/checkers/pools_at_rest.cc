@@ -132,7 +132,12 @@ class PoolComparison {
     const std::uint32_t surplus = model::surplus_of(policy, slots, sizes);
     model::ScalingStep step = model::scaling_step(policy, slots, sizes, surplus);
     if (pool.cannot_pause) step.make_standby = step.pause_ready = 0;
-    if (step != model::ScalingStep{}) complain("{} has yet to be scaled", to_string(pool.key));
+    if (step != model::ScalingStep{}) {
+      complain("{} has yet to be scaled: create {}, remove {}+{}+{}, wake {}, pause {}",
+               to_string(pool.key), step.create + step.make_standby, step.remove_unplaced,
+               step.remove_pending, step.remove_ready + step.remove_standby, step.wake,
+               step.pause_ready);
+    }
     const std::uint32_t all = sizes.active + sizes.ready + sizes.standby;
     if (all > policy.maximum && sizes.ready + sizes.standby > 0) {
       complain("{} has {} instances of {}", to_string(pool.key), all, policy.maximum);

@@ -54,7 +54,7 @@ class SessionOrderChecker : public Checker {
   void look_at(const Waiting& earlier, const Waiting& served) {
     if (world_.controller() == nullptr) return;
     const auto status = world_.controller()->status_of(earlier.session);
-        if (status && status->state != model::SessionState::Pending) return;
+    if (status && status->state != model::SessionState::Pending) return;
     // It had its turn, and a stranger listened at its ports.
     if (status && status->ref.incarnation > 1) return;
 

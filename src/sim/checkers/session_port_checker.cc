@@ -19,7 +19,7 @@ class SessionPortChecker : public Checker {
     const auto& held = world_.agents().at(node)->machine().pools().endpoints();
     for (const model::SessionPort& port : open->ports) {
       const auto holder = held.find({port.external_address, port.external});
-            if (holder == held.end() || holder->second == open->ref) continue;
+      if (holder == held.end() || holder->second == open->ref) continue;
       if (!is_wanted(holder->second) || !is_wanted(open->ref)) continue;
 
       violate_(
@@ -30,7 +30,7 @@ class SessionPortChecker : public Checker {
     }
   }
 
-  private:
+ private:
   // What a control plane has forgotten, and a node still has, is not given away knowingly: the node
   // refuses it.
   bool is_wanted(const model::SessionRef& ref) const {
