@@ -41,6 +41,7 @@ PoolInstance::PoolInstance(const Context& context, const model::RuntimeId& runti
   spec_.runtime = runtime;
   if (found.starting) overdue_ = context.now + context.config.action_timeout;
   standstill_.doubt();
+  was_found_paused_ = spec_.paused;
   pausing_ = spec_.paused ? Pausing::Paused : Pausing::Running;
   if (found.pool) {
     edition_ = found.pool->edition;
@@ -75,6 +76,12 @@ void PoolInstance::ask_to_stop(const Context& context, Duration grace) {
   stop_grace_ = bounded(grace);
   overdue_ = context.now + stop_grace_ + context.config.action_timeout;
   context.act_at_once(Stop{spec_.key, spec_.runtime, run_, stop_grace_});
+}
+
+void PoolInstance::set_pausing(Pausing pausing) {
+  pausing_ = pausing;
+  is_awaited_ = true;
+  was_found_paused_ &= pausing == Pausing::Paused;
 }
 
 void PoolInstance::open(const model::SessionSpec& session) {
@@ -157,6 +164,12 @@ PoolSession* PoolInstance::find_live(const std::string& name) {
 bool PoolInstance::serves() const {
   return phase_ == Phase::Running && (!has_app() || app_is_there_) &&
          pausing_ == Pausing::Running && !standstill_.may_be_paused();
+}
+
+// What was found like that does, until its runtime says otherwise: who is told that it runs has
+// other plans with it.
+bool PoolInstance::stands_still() const {
+  return standstill_.is_paused() || (was_found_paused_ && !standstill_.problem());
 }
 
 std::size_t PoolInstance::live_sessions() const {
@@ -308,7 +321,7 @@ model::ReportedPoolInstance PoolInstance::report() const {
   }
 
   if (phase_ != Phase::Running) return report;
-  if (standstill_.is_paused()) {
+  if (stands_still()) {
     report.state = PoolInstanceState::Paused;
   } else if (!has_app() || app_is_there_) {
     report.state = PoolInstanceState::Running;

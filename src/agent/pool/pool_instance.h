@@ -27,10 +27,7 @@ class PoolInstance {
 
   // --- Told.
   void stop(const Context& context, Duration grace, const model::Problem& reason);
-  void set_pausing(model::Pausing pausing) {
-    pausing_ = pausing;
-    is_awaited_ = true;
-  }
+  void set_pausing(model::Pausing pausing);
   // Whether somebody waits to hear that it is as it was told to be, and it is, or cannot be.
   bool take_awaited();
   void open(const model::SessionSpec& session);
@@ -68,6 +65,7 @@ class PoolInstance {
 
   bool has_app() const { return options_.service; }
   bool serves() const;
+  bool stands_still() const;
   std::size_t live_sessions() const;
   PoolSession::Host host() const;
   void ask_to_stop(const Context& context, Duration grace);
@@ -93,6 +91,7 @@ class PoolInstance {
   std::string token_;
   std::vector<model::SessionPort> ports_;
   model::Pausing pausing_ = model::Pausing::Running;
+  bool was_found_paused_ = false;  // by this life of the agent, and was not woken since
   Standstill standstill_;
   std::optional<Time> overdue_;    // of a start or a stop that is not answered
   std::optional<Time> last_word_;  // of its app

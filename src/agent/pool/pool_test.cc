@@ -344,6 +344,21 @@ TEST_F(PoolTest, AfterARestartTheSessionServiceLearnsWhatItsAppHas) {
   EXPECT_EQ(state("blue"), SessionState::Available);
 }
 
+TEST_F(PoolTest, AfterARestartWhatStandsStillIsNeverCalledRunning) {
+  tell({a_start(1, options()), model::SetPoolPausing{echo(1), model::Pausing::Paused}});
+  FoundRun found{echo(1), {{0, 1}, 1}, model::ItemType::Service, "1"};
+  found.spec = a_start(1, options()).spec;
+  found.spec->paused = true;
+  found.pool = done<KeepNote>().back().note;
+  driver_.restart();
+  instances_.clear();
+  driver_.tell(Connected{2}, a_node());
+  listen(driver_.tell(a_list("crun", {found})));
+  EXPECT_EQ(state(1), PoolInstanceState::Paused);
+  obey();
+  EXPECT_EQ(state(1), PoolInstanceState::Paused);
+}
+
 TEST_F(PoolTest, ARunThatWasToldToStopIsNotTakenForOneThatServes) {
   FoundRun found{echo(1), {{0, 1}, 1}, model::ItemType::Service, "1"};
   driver_.restart();
