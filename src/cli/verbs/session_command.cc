@@ -89,6 +89,11 @@ Result<void> check_flags(const SessionFlags& flags) {
     return invalid_input(fmt::format("{} is for berth session {}, and does nothing with {}",
                                      only.flag, fmt::join(only.actions, " and "), flags.action));
   }
+  for (const auto& [time, flag] : {std::pair(flags.timeout, "--timeout"), {flags.ttl, "--ttl"}}) {
+    if (time && *time <= Duration{}) {
+      return invalid_input(fmt::format("{} must be more than 0s", flag));
+    }
+  }
   return {};
 }
 
@@ -157,6 +162,12 @@ Result<ExitCode> open_session(const SessionFlags& flags, Console& console) {
     console.err << "berth session: " << console.err_style.paint("error:", Tone::Bad) << ' '
                 << opened.error().message << '\n';
     return ExitCode::Busy;
+  }
+  if (!opened && opened.error().code == Code::NotFound &&
+      flags.about.find('/') == std::string::npos) {
+    return Error{Code::NotFound,
+                 fmt::format("{} (a name without a namespace is in the namespace default)",
+                             opened.error().message)};
   }
   const v1::Session session = TRY(opened);
   print(session, flags, endpoints_text(session), console);

@@ -487,7 +487,7 @@ void Pools::follow_pausing(ApplicationPool& pool, const PoolMember& member,
   if (!is_in_step(node)) return;
   if (member.stage == Stage::Pausing) {
     tell(node, model::SetPoolPausing{member.key, model::Pausing::Paused});
-  } else if (is_paused) {
+  } else if (is_paused && member.stage != Stage::Standby) {
     tell(node, model::SetPoolPausing{member.key, model::Pausing::Running});
   }
 }

@@ -21,12 +21,17 @@ constexpr std::size_t kNameMax = 63;
 constexpr std::size_t kRequestIdMax = 256;
 
 std::optional<Error> wrong_with_name(const std::string& name) {
-  const auto is_plain = [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-' || c == '.';
+  const auto is_alphanumeric = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9');
   };
-  if (name.size() <= kNameMax && std::ranges::all_of(name, is_plain)) return std::nullopt;
+  const auto is_plain = [&](char c) { return is_alphanumeric(c) || c == '-' || c == '.'; };
+  const bool begins_well = name.empty() || is_alphanumeric(name.front());
+  if (name.size() <= kNameMax && begins_well && std::ranges::all_of(name, is_plain)) {
+    return std::nullopt;
+  }
   return Error{Code::InvalidInput,
-               "the name of a session has at most 63 small letters, digits, '-' and '.'"};
+               "the name of a session has at most 63 small letters, digits, '-' and '.', and "
+               "begins with a letter or digit"};
 }
 
 // A number of ports that are one from outside: the same for TCP and UDP.

@@ -346,6 +346,19 @@ TEST_F(SessionRoomTest, StandbyInstancesAreWokenByAnOpen) {
   EXPECT_EQ(count(Group::Standby), 1u) << "another one was made";
 }
 
+TEST_F(SessionRoomTest, WhatStandsStillIsNotWokenByBeingReportedAgain) {
+  model::Application application = echo(1, 1);
+  application.scaling.standby = model::Band{1, 1};
+  begin(application);
+  driver_.report_fully("n1");
+  EXPECT_EQ(count(Group::Standby), 1u);
+  driver_.restart();
+  driver_.connect("n1");
+  driver_.advance(6s);
+  EXPECT_EQ(count(Group::Standby), 1u);
+  EXPECT_EQ(count(Group::Ready), 1u);
+}
+
 TEST_F(SessionRoomTest, ARuntimeThatCannotPauseServesFromTheReadyPool) {
   model::Application application = echo(0, 1);
   application.scaling.standby = model::Band{1, 2};
@@ -478,7 +491,7 @@ TEST_F(SessionRoomTest, ACordonedNodeServesOnAndGetsNoNewInstance) {
 
 TEST_F(SessionRoomTest, NamesThatCannotBeAreRefused) {
   begin(echo());
-  EXPECT_NE(error(open("a/b")), "");
+  for (const char* name : {"a/b", "A", "-a", ".."}) EXPECT_NE(error(open(name)), "") << name;
   EXPECT_NE(error(open(std::string(64, 'a'))), "");
   EXPECT_NE(error(open_with({.request_id = std::string(257, 'a')})), "");
 }

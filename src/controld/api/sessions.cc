@@ -7,7 +7,6 @@
 #include <mutex>
 #include <utility>
 
-#include "codec/rules.h"
 #include "controld/api/calls.h"
 #include "controld/api/messages.h"
 #include "controld/api/methods.h"
@@ -54,14 +53,6 @@ Result<std::optional<Duration>> time_of(bool is_given, std::int64_t ms, std::str
   return std::optional<Duration>(std::chrono::milliseconds(ms));
 }
 
-Result<void> check_name(const std::string& name) {
-  if (name.empty()) return {};
-  if (const auto flaw = codec::flaw_of(name, codec::Name{})) {
-    return invalid_input(fmt::format("the name of a session {}", *flaw));
-  }
-  return {};
-}
-
 Result<control::OpenSessionCall> open_call_of(const v1::OpenSessionRequest& request,
                                               const Caller& caller) {
   constexpr std::size_t kRequestIdMax = 256;
@@ -74,7 +65,6 @@ Result<control::OpenSessionCall> open_call_of(const v1::OpenSessionRequest& requ
   open.timeout = TRY(time_of(request.has_timeout_ms(), request.timeout_ms(), "timeoutMs", 1));
   open.ttl = TRY(time_of(request.has_ttl_ms(), request.ttl_ms(), "ttlMs", 1));
   if (request.has_reopen()) open.reopen = request.reopen();
-  TRY(check_name(open.name));
   if (open.application.name.empty()) return invalid_input("which application?");
   if (open.request_id.size() > kRequestIdMax) {
     return invalid_input(fmt::format("a request id has {} bytes at most", kRequestIdMax));
