@@ -406,9 +406,6 @@ class SessionClient {
     if (closed_meanwhile_.size() > closed_told_) return false;
     is_welcome_ = true;
     closed_meanwhile_.clear();
-    for (const auto& [name, session] : sessions_) {
-      if (session.is_open && session.clients) send_clients(name, *session.clients);
-    }
     return true;
   }
 
@@ -416,8 +413,12 @@ class SessionClient {
     {
       const std::lock_guard<std::mutex> lock(mutex_);
       const auto [known, is_new] = sessions_.try_emplace(session);
-      if (!is_new && known->second.is_open) send("opened", session);
-      if (!is_new) return;  // told again after a new connection
+      // Told again after a new connection: who asks knows nothing of it any more.
+      if (!is_new && known->second.is_open) {
+        send("opened", session);
+        if (known->second.clients) send_clients(session, *known->second.clients);
+      }
+      if (!is_new) return;
     }
     try {
       if (on_open) on_open(session, data);

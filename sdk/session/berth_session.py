@@ -160,15 +160,15 @@ class SessionClient:
                 raise OSError("something has ended since hello: it is said with another one")
             self._is_welcome = True
             self._closed_meanwhile = []
-            for name, session in self._sessions.items():
-                if session["open"] and session["clients"] is not None:
-                    self._send(type="clients", session=name, count=session["clients"])
 
     def _hear_open(self, name, data):
         with self._lock:
-            if name in self._sessions:  # told again after a new connection
-                if self._sessions[name]["open"]:
+            if name in self._sessions:  # told again after a new connection: who asks knows nothing of it any more
+                known = self._sessions[name]
+                if known["open"]:
                     self._send(type="opened", session=name)
+                if known["open"] and known["clients"] is not None:
+                    self._send(type="clients", session=name, count=known["clients"])
                 return
             self._sessions[name] = {"open": False, "closing": False, "clients": None}
         try:

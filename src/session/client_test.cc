@@ -116,8 +116,11 @@ TEST_P(EchoTest, ComesBackByItself) {
   EXPECT_EQ(client.receive(4), "data");
   EXPECT_TRUE(service_.told.has("clients blue 1"));
   service_.restart();
+  // It is there before the service has heard what it serves.
+  ASSERT_TRUE(becomes([&] { return service_.told.count("connected") == 2; }));
   service_.service->open(service_.key, "blue", "data");
   EXPECT_TRUE(becomes([&] { return service_.told.count("opened blue") == 2; }));
+  EXPECT_TRUE(becomes([&] { return service_.told.count("clients blue 1") == 2; }));
   client.send("still here");
   EXPECT_EQ(client.receive(10), "still here");
   service_.service->close(service_.key, "blue", 10s);

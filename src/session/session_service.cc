@@ -128,8 +128,8 @@ class SessionService::Served {
     State state = State::Opening;
     std::string data;
     Time close_by{};
-    std::optional<std::string> next;  // it is opened again with these data when it is closed
-    std::uint32_t clients = 0;
+    std::optional<std::string> next;       // it is opened again with these data when it is closed
+    std::optional<std::uint32_t> clients;  // as it was last said, to this life of the service
     bool is_queued = false;
   };
   using Sessions = std::map<std::string, Session>;

@@ -73,6 +73,15 @@ TEST_F(SessionServiceTest, OpensAndClosesASession) {
   EXPECT_TRUE(told("closed blue"));
 }
 
+TEST_F(SessionServiceTest, AFirstCountOfNobodyIsToldToo) {
+  Stream app = connect();
+  sessions_.open(key_, "blue", "");
+  app.receive_line();
+  say(app, R"({"type":"opened","session":"blue"})");
+  say(app, R"({"type":"clients","session":"blue","count":0})");
+  EXPECT_TRUE(told("clients blue 0")) << "in another life of the service there may have been some";
+}
+
 TEST_F(SessionServiceTest, EveryoneMayUseTheSocket) {
   struct stat found {};
   ASSERT_EQ(::stat(service_.path.c_str(), &found), 0);
