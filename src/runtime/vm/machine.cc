@@ -72,7 +72,7 @@ std::string cmdline_of(const Machine& machine) {
   if (!machine.is_accelerated && machine.time_stamp_khz > 0) {
     line += fmt::format(" tsc_early_khz={}", machine.time_stamp_khz);
   }
-  if (machine.network) line += " ip=" + machine.network->ip;
+  if (!machine.ip.empty()) line += " ip=" + machine.ip;
   if (!machine.cmdline.empty()) line += " " + machine.cmdline;
   return line;
 }
@@ -125,10 +125,21 @@ Arguments disks_of(const Machine& machine) {
   return arguments;
 }
 
+// As good for TCP as for UDP: whoever listens knows which.
+std::string user_network(const Machine& machine) {
+  std::string network = "user,id=network";
+  for (const std::uint16_t port : machine.ports) {
+    for (const char* protocol : {"tcp", "udp"}) {
+      network += fmt::format(",hostfwd={}:127.0.0.1:{}-:{}", protocol, port, port);
+    }
+  }
+  return network;
+}
+
 Arguments network_of(const Machine& machine) {
   std::string card = device(machine, "virtio-net") + ",netdev=network";
   if (!is_small(machine)) card += ",romfile=";
-  if (!machine.network) return {"-netdev", "user,id=network", "-device", card};
+  if (!machine.network) return {"-netdev", user_network(machine), "-device", card};
   return {"-netdev", fmt::format("tap,id=network,ifname={},script=no,downscript=no", kGuestDevice),
           "-device",
           fmt::format("{},mac={},host_mtu={}", card, machine.network->mac, machine.network->mtu)};
@@ -144,6 +155,11 @@ Arguments given_of(const Machine& machine) {
 }
 
 }  // namespace
+
+// What the emulator has for all who have no network of their own.
+std::string ip_without_network(const std::string& host_name) {
+  return fmt::format("10.0.2.15::10.0.2.2:255.255.255.0:{}:eth0:off:10.0.2.3", host_name);
+}
 
 std::vector<std::string> to_arguments(const Machine& machine) {
   Arguments arguments = frame_of(machine);

@@ -30,7 +30,6 @@ struct Disk {
 struct GuestNetwork {
   std::string mac;
   std::uint32_t mtu = 1500;
-  std::string ip;  // as the kernel's argument "ip=" has it
 };
 
 struct Machine {
@@ -45,6 +44,8 @@ struct Machine {
   std::string cmdline;
   std::vector<Disk> disks;
   std::optional<GuestNetwork> network = {};  // none: it reaches what the machine reaches
+  std::vector<std::uint16_t> ports = {};     // without: of 127.0.0.1, which are the guest's
+  std::string ip = {};  // as the kernel's argument "ip=" has it; empty: the guest is told nothing
   // What the guest finds below opt/berth/: names, and the files with the content.
   std::vector<std::pair<std::string, std::filesystem::path>> given = {};
 };
@@ -52,6 +53,9 @@ struct Machine {
 // All but the program. Its sockets are those of runtime/shim/launch.h, in its working directory;
 // its console is its standard output.
 std::vector<std::string> to_arguments(const Machine& machine);
+
+// The address of a guest that has no network of its own, as "ip=" has it.
+std::string ip_without_network(const std::string& host_name);
 
 inline constexpr std::int64_t kDefaultRamMib = 128;
 

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <charconv>
+#include <set>
 #include <utility>
 
 #include "runtime/clock.h"
@@ -57,6 +59,20 @@ std::string ip_argument(const JoinedNetwork& joined, const std::string& host_nam
   const std::string router = to_string(joined.name_server);
   return fmt::format("{}::{}:{}:{}:eth0:off:{}", to_string(joined.address), router,
                      netmask_of(joined.prefix), host_name, router);
+}
+
+// Of a pool instance: where its node expects it to listen.
+std::vector<std::uint16_t> ports_of_machine(const model::Item& item) {
+  std::set<std::uint16_t> ports;
+  for (const model::Port& port : item.ports) {
+    const auto at = item.env.find(fmt::format("BERTH_PORT_{}", port.number));
+    if (at == item.env.end()) continue;
+    std::uint16_t number = 0;
+    const char* end = at->second.data() + at->second.size();
+    const auto read = std::from_chars(at->second.data(), end, number);
+    if (read.ec == std::errc() && read.ptr == end && number > 0) ports.insert(number);
+  }
+  return {ports.begin(), ports.end()};
 }
 
 }  // namespace
@@ -241,15 +257,19 @@ Started<void> VmRuntime::add_storage(const model::InstanceSpec& spec,
 
 Started<void> VmRuntime::join_network(const model::InstanceSpec& spec, const model::RunId& run,
                                       Machine& machine, shim::Launch& launch) {
-  if (!spec.network) return {};
+  if (!spec.network) {
+    machine.ports = ports_of_machine(spec.item);
+    if (!machine.ports.empty()) machine.ip = ip_without_network(host_name_of(spec.key));
+    return {};
+  }
   if (config_.networks == nullptr) {
     return problem("NetworkFailed", "this node has no networks for instances; its log says why");
   }
   const auto joined = config_.networks->attach_guest(spec.key, run, *spec.network);
   if (!joined) return tl::unexpected(joined.error());
   launch.network_namespace = joined->network_namespace.string();
-  machine.network =
-      GuestNetwork{joined->mac, joined->mtu, ip_argument(*joined, host_name_of(spec.key))};
+  machine.network = GuestNetwork{joined->mac, joined->mtu};
+  machine.ip = ip_argument(*joined, host_name_of(spec.key));
   return {};
 }
 
@@ -258,7 +278,7 @@ Started<void> VmRuntime::give(const model::InstanceSpec& spec, const RunDirector
   std::vector<std::pair<std::string, std::string>> given{
       {"env", ended_by_nul(to_environment(variables_of(spec, config_.agent_id)))},
       {"args", ended_by_nul(spec.item.args)}};
-  if (machine.network) given.emplace_back("ip", machine.network->ip);
+  if (!machine.ip.empty()) given.emplace_back("ip", machine.ip);
   for (const auto& [name, content] : given) {
     if (const auto written = directory.write(name.c_str(), content); !written) {
       return problem("StorageFailed", written.error().message);

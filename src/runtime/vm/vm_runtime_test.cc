@@ -256,6 +256,19 @@ TEST(Machine, HasOnlyWhatIsAskedFor) {
                                              Not(Contains("-kernel"))));
 }
 
+TEST(Machine, IsReachedAtPortsOfItsHostWhereItHasNoNetwork) {
+  const Machine machine{.name = "a",
+                        .kernel = "/k",
+                        .cmdline = "quiet",
+                        .ports = {41000},
+                        .ip = ip_without_network("a")};
+  EXPECT_THAT(to_arguments(machine),
+              AllOf(Contains("user,id=network,hostfwd=tcp:127.0.0.1:41000-:41000,"
+                             "hostfwd=udp:127.0.0.1:41000-:41000"),
+                    Contains("console=ttyS0 panic=-1 reboot=t "
+                             "ip=10.0.2.15::10.0.2.2:255.255.255.0:a:eth0:off:10.0.2.3 quiet")));
+}
+
 TEST(Machine, ProcessorsAndMemoryFollowTheQuotas) {
   model::Item item;
   EXPECT_EQ(ram_mib_of(item), 128);
