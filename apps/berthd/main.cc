@@ -39,6 +39,7 @@ const std::vector<shell::Setting> kSettings{
     {"usageWindow", "measure.window of the agents; between two rebalances it must pass", "60s"},
     {"networks.range", "what the networks of owners are cut from", "10.128.0.0/10"},
     {"networks.prefix", "the size of one: 20 is room for 4094 instances and nodes", "20"},
+    {"sessions.ports", "of each node, where sessions are reached from outside", "20000-29999"},
     {"minHealthy", "without a health check: active for so long is proven to be well", "2s"},
     {"rolloutTimeout", "a new version that is not active by then is taken back", "300s"},
     {"componentRolloutTimeout",
@@ -77,6 +78,20 @@ Result<void> set_networks(const Settings& settings, control::Config& config) {
   return {};
 }
 
+Result<void> set_session_ports(const Settings& settings, control::Config& config) {
+  const std::string& text = settings.text("sessions.ports");
+  unsigned first = 0;
+  unsigned last = 0;
+  int length = 0;
+  const int found = std::sscanf(text.c_str(), "%5u-%5u%n", &first, &last, &length);
+  const bool is_whole = found == 2 && static_cast<std::size_t>(length) == text.size();
+  if (!is_whole || first == 0 || first > last || last > UINT16_MAX) {
+    return invalid_input("sessions.ports: write a range as in 20000-29999");
+  }
+  config.session_ports = {first, last};
+  return {};
+}
+
 Result<void> set_up_log(const Settings& settings) {
   const std::string& format = settings.text("log.format");
   if (format != "text" && format != "json") return invalid_input("log.format: text or json");
@@ -98,6 +113,7 @@ Result<controld::DaemonConfig> config_of(const Settings& settings) {
   config.advertise = settings.list("advertise");
   config.control = TRY(clocks(settings));
   TRY(set_networks(settings, config.control));
+  TRY(set_session_ports(settings, config.control));
   config.version = BERTH_VERSION;
   return config;
 }
