@@ -6,6 +6,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <csignal>
 #include <cstdint>
 #include <cstdlib>
 #include <iostream>
@@ -135,6 +136,8 @@ static int bound(int type, std::uint16_t port) {
 }
 
 int main() {
+  // The first process of a container is not ended by a signal that it does not know.
+  std::signal(SIGTERM, [](int) { std::_Exit(0); });
   const char* given = std::getenv("BERTH_PORT_7000");
   const auto port = static_cast<std::uint16_t>(given != nullptr ? std::atoi(given) : 7000);
   const int tcp = bound(SOCK_STREAM, port);
