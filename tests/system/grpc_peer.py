@@ -28,7 +28,8 @@ def message(text: bytes) -> bytes:
 class GrpcPeer:
     """One connection with a node's or a user's certificate, and one stream at a time on it."""
 
-    def __init__(self, address: str, identity: Path):
+    def __init__(self, address: str, identity: Path, reads: bool = True):
+        """Whoever does not read never lets the server send more than it may without asking."""
         host, port = address.rsplit(":", 1)
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
         context.load_verify_locations(identity / "ca.pem")
@@ -36,10 +37,12 @@ class GrpcPeer:
         context.set_alpn_protocols(["h2"])
         self.socket = context.wrap_socket(socket.create_connection((host, int(port)), 30), server_hostname="berthd")
         self.stream = -1
+        self.received, self.has_ended = bytearray(), False  # on the stream: all data so far
         self.connection_window, self.first_window = 65535, 65535
         self.socket.sendall(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n")
-        self.write_frame(SETTINGS, 0, 0, struct.pack(">HI", 4, OUR_WINDOW))
-        self.write_frame(WINDOW_UPDATE, 0, 0, struct.pack(">I", OUR_WINDOW))
+        self.write_frame(SETTINGS, 0, 0, struct.pack(">HI", 4, OUR_WINDOW) if reads else b"")
+        if reads:
+            self.write_frame(WINDOW_UPDATE, 0, 0, struct.pack(">I", OUR_WINDOW))
 
     def __enter__(self):
         return self
@@ -50,20 +53,17 @@ class GrpcPeer:
     def call(self, method: str, *requests: bytes) -> list[bytes]:
         """The answers to a call, until the server ends it."""
         self.open(method)
-        for number, request in enumerate(requests):
-            last = number == len(requests) - 1
-            self.write_frame(DATA, END_STREAM if last else 0, self.stream, message(request))
-        received = b""
-        while True:
-            kind, flags, stream, payload = self.read_frame()
-            if stream == self.stream and kind == DATA:
-                received += payload
-            if stream == self.stream and kind in (DATA, HEADERS) and flags & END_STREAM:
-                return split(received)
+        for request in requests:
+            self.send_data(message(request))
+        self.write_frame(DATA, END_STREAM, self.stream, b"")
+        while not self.has_ended:
+            self.read_frame()
+        return split(bytes(self.received))
 
     def open(self, method: str):
         self.stream += 2
         self.window = self.first_window
+        self.received, self.has_ended = bytearray(), False
         fields = {":method": "POST", ":scheme": "https", ":path": method, ":authority": "berthd",
                   "content-type": "application/grpc", "te": "trailers"}
         block = b"".join(header(name, value) for name, value in fields.items())
@@ -107,6 +107,9 @@ class GrpcPeer:
             self.connection_window += int.from_bytes(payload, "big")
         elif kind == WINDOW_UPDATE and stream == self.stream:
             self.window += int.from_bytes(payload, "big")
+        elif kind in (DATA, HEADERS) and stream == self.stream:
+            self.received += payload if kind == DATA else b""
+            self.has_ended = bool(flags & END_STREAM)
         elif kind == GOAWAY or (kind == RST_STREAM and stream == self.stream):
             raise Broken(f"frame {kind}, code {int.from_bytes(payload[-4:], 'big')}")
         return kind, flags, stream, payload

@@ -48,10 +48,13 @@ class SystemTest(unittest.TestCase):
         failed = any(error for _, error in getattr(self._outcome, "errors", []) or
                      getattr(self._outcome.result, "errors", []) + getattr(self._outcome.result, "failures", []))
         if failed:
-            for log in sorted(self.unit.directory.glob("*.log")):
-                tail = log.read_text(errors="replace").splitlines()[-25:]
-                print(f"--- {log.name}\n" + "\n".join(tail), file=sys.stderr)
+            self.show_logs()
         self.unit.remove()
+
+    def show_logs(self):
+        for log in sorted(self.unit.directory.glob("*.log")):
+            tail = log.read_text(errors="replace").splitlines()[-25:]
+            print(f"--- {log.name}\n" + "\n".join(tail), file=sys.stderr)
 
     # --- Processes of this unit: its directory is on the command line of each shim.
 

@@ -1,0 +1,106 @@
+#!/usr/bin/env python3
+"""A thousand sessions outlive the control plane and the agent: both are killed, and nobody who uses one notices."""
+
+from harness import children_of, item, main, wait_until
+from sessions import SessionTest, application, connect, echo, namespace, session_app, timed
+
+PLAIN, TOLD, PER_INSTANCE = 800, 200, 50
+USED = 100  # of them by somebody who stays
+ECHO = [{"command": ["/bin/busybox", "sh", "-c", "exec /bin/busybox nc -ll -p $BERTH_PORT_7000 -e /bin/cat"]}]
+
+
+class Restarts(SessionTest):
+    def start_unit(self):
+        app = session_app(self.unit)
+        self.unit.start_control()
+        self.unit.start_agent("n1", "--runtimes", "process", "--capacity-cpu", "10000", "--capacity-ram", "8Gi")
+        self.unit.wait_for_node("n1")
+        self.must_apply(namespace(), item("echo", images=ECHO, ports=["7000/tcp"]),
+                        item("told", images=app, ports=["7000/tcp"], quotas={"ram": "256Mi"}),
+                        self.offer("plain", "echo", PLAIN, reuse=True), self.offer("told", "told", TOLD, service=True))
+
+    @staticmethod
+    def offer(name: str, what: str, count: int, **sessions) -> dict:
+        size = count // PER_INSTANCE
+        return application(name, what, {"maximum": size + 2, "burst": "unlimited", "cooldown": "1s",
+                                        "idle": {"low": 1, "high": 1}, "standby": {"low": 1, "high": 1}},
+                           {"perInstance": PER_INSTANCE, "claim": "0s", "openTimeout": "60s", **sessions})
+
+    def open_all(self):
+        api = self.api()
+        for name, count in (("plain", PLAIN), ("told", TOLD)):
+            for number in range(count):
+                answer = api.open(name, f"data of {number}".encode(), name=f"{name}-{number}")
+                self.assertEqual(answer.status, 200, answer.text)
+
+    def all_sessions(self) -> dict[str, dict]:
+        shown = ("state", "endpoints", "incarnation", "instance", "node", "application")
+        return {session["name"]: {name: session.get(name) for name in shown} for session in self.api().sessions()}
+
+    def members(self) -> dict[int, list[int]]:
+        """The process of each instance; not those of its clients."""
+        return {shim: children_of(shim)[:1] for shim in self.shims()}
+
+    def settled_pools(self) -> list[dict]:
+        return [self.wait_for_pools(name, ready=1, standby=1, pending=0, terminating=0, active=count // PER_INSTANCE)
+                for name, count in (("plain", PLAIN), ("told", TOLD))]
+
+    def echoes_again(self, session: dict) -> bool:
+        try:
+            with connect(session) as connection:
+                return echo(connection, b"again") == b"again"
+        except OSError:
+            return False
+
+    def test_a_thousand_sessions_outlive_the_control_plane_and_the_agent(self):
+        with timed(f"{PLAIN + TOLD} sessions, one after the other"):
+            self.open_all()
+        pools = self.settled_pools()
+        before, members = self.all_sessions(), self.members()
+        self.assertEqual(len(before), PLAIN + TOLD)
+        self.assertEqual({session["state"] for session in before.values()}, {"available"})
+        names = sorted(before)[::len(before) // USED]
+        users = {name: connect(before[name]) for name in names}
+        for connection in users.values():
+            self.addCleanup(connection.close)
+            self.assertEqual(echo(connection, b"before"), b"before")
+
+        # --- The control plane.
+        self.unit.control.kill()
+        for connection in users.values():
+            self.assertEqual(echo(connection, b"meanwhile"), b"meanwhile")
+        with timed("the control plane and all sessions are back"):
+            self.unit.start_control()
+            wait_until(lambda: len(self.all_sessions()) == len(before), "all sessions")
+        self.unit.wait_for_node("n1")
+        self.assertEqual(self.all_sessions(), before)
+        self.assertEqual(self.settled_pools(), pools)
+        self.assertEqual(self.members(), members)
+        for connection in users.values():
+            self.assertEqual(echo(connection, b"after"), b"after")
+        self.assertEqual(self.open("plain", name="plain-0")["endpoints"], before["plain-0"]["endpoints"])
+
+        taken = {endpoint["external"] for session in before.values() for endpoint in session["endpoints"]}
+        for number in range(20):
+            self.assertNotIn(self.open("told", name=f"later-{number}")["endpoints"][0]["external"], taken)
+            self.assertEqual(self.close(f"later-{number}")["state"], "closed")
+
+        # --- The agent.
+        notes = self.unit.directory / "notes"
+        opened = {file.name: file.stat().st_mtime_ns for file in notes.iterdir()}
+        self.unit.agents["n1"].kill()
+        self.unit.agents["n1"].start()
+        with timed("the agent and all endpoints are back"):
+            for name in names:
+                wait_until(lambda session=before[name]: self.echoes_again(session), f"{name} to be reached again")
+        wait_until(lambda: {name: session for name, session in self.all_sessions().items() if name in before} == before,
+                   "all sessions to be as they were")
+        self.assertEqual(self.settled_pools(), pools)
+        self.assertEqual(self.members(), members)
+        # Apps are told again what they have: those that remember do not begin it again.
+        self.assertEqual({file.name: file.stat().st_mtime_ns for file in notes.iterdir()}, opened)
+        self.assertEqual((notes / "told-7").read_bytes(), b"data of 7")
+
+
+if __name__ == "__main__":
+    main()
