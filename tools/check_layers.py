@@ -25,7 +25,7 @@ MAY_USE = {
     "trust": {"base"},
     "runtime": {"base", "model", "codec"},
     "network": {"base", "model", "shell", "runtime"},
-    "session": {"base", "model", "codec", "shell"},
+    "session": {"base", "model", "codec", "shell", "runtime", "network"},
     "link": {"base", "model", "codec", "shell", "trust"},
     "controld": {"base", "model", "placement", "control", "codec", "store", "shell", "trust", "link"},
     "agentd": {"base", "model", "agent", "codec", "store", "shell", "trust", "runtime", "network", "session", "link"},

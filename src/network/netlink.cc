@@ -1,6 +1,8 @@
 #include "network/netlink.h"
 
+#include <arpa/inet.h>
 #include <fmt/format.h>
+#include <linux/netfilter/nfnetlink.h>
 #include <linux/netlink.h>
 #include <linux/rtnetlink.h>
 #include <sys/socket.h>
@@ -88,18 +90,41 @@ std::string Message::encode(std::uint16_t more_flags, std::uint32_t sequence) co
 
 // --- Attributes ----------------------------------------------------------------------------------
 
+namespace {
+
+// Takes the next attribute off the front; nullopt: there is none, or it is damaged.
+struct OneAttribute {
+  int type = 0;
+  std::string_view content;
+};
+std::optional<OneAttribute> take_attribute(std::string_view& rest) {
+  rtattr header;
+  if (rest.size() < sizeof header) return std::nullopt;
+  std::memcpy(&header, rest.data(), sizeof header);
+  if (header.rta_len < sizeof header || header.rta_len > rest.size()) return std::nullopt;
+  const OneAttribute taken{header.rta_type & NLA_TYPE_MASK,
+                           rest.substr(sizeof header, header.rta_len - sizeof header)};
+  rest.remove_prefix(std::min(aligned(header.rta_len), rest.size()));
+  return taken;
+}
+
+}  // namespace
+
 std::optional<std::string_view> Attributes::find(std::uint16_t attribute) const {
   std::string_view rest = bytes_;
-  while (rest.size() >= sizeof(rtattr)) {
-    rtattr header;
-    std::memcpy(&header, rest.data(), sizeof header);
-    if (header.rta_len < sizeof header || header.rta_len > rest.size()) return std::nullopt;
-    if ((header.rta_type & NLA_TYPE_MASK) == attribute) {
-      return rest.substr(sizeof header, header.rta_len - sizeof header);
-    }
-    rest.remove_prefix(std::min(aligned(header.rta_len), rest.size()));
+  while (const auto taken = take_attribute(rest)) {
+    if (taken->type == attribute) return taken->content;
   }
   return std::nullopt;
+}
+
+std::vector<Attributes> Attributes::all(std::uint16_t attribute) const {
+  std::vector<Attributes> found;
+  std::string_view rest = bytes_;
+  while (const auto taken = take_attribute(rest)) {
+    if (taken->type == attribute) found.emplace_back(taken->content);
+  }
+  return found;
 }
 
 std::string Attributes::text(std::uint16_t attribute) const {
@@ -179,6 +204,95 @@ Result<std::vector<Listed>> Netlink::list(const Message& message) {
       all.push_back({std::string(payload)});
     }
   }
+}
+
+namespace {
+
+// What one message says: an answer of ours, or how something ended.
+struct Said {
+  nlmsghdr header{};
+  std::string_view payload;
+
+  int error() const {
+    int value = 0;
+    std::memcpy(&value, payload.data(), std::min(payload.size(), sizeof value));
+    return -value;
+  }
+};
+std::optional<Said> take_message(std::string_view& rest) {
+  Said said;
+  if (rest.size() < sizeof said.header) return std::nullopt;
+  std::memcpy(&said.header, rest.data(), sizeof said.header);
+  const std::size_t size = said.header.nlmsg_len;
+  if (size < sizeof said.header || size > rest.size()) return std::nullopt;
+  said.payload = rest.substr(sizeof said.header, size - sizeof said.header);
+  rest.remove_prefix(std::min(aligned(size), rest.size()));
+  return said;
+}
+
+Message batch_end(std::uint16_t type, std::uint16_t subsystem) {
+  const nfgenmsg header{
+      .nfgen_family = AF_UNSPEC, .version = NFNETLINK_V0, .res_id = htons(subsystem)};
+  return Message(type, 0, header);
+}
+
+}  // namespace
+
+Result<Listed> Netlink::get(const Message& message) {
+  TRY(send(message.encode(NLM_F_ACK, ++sequence_)));
+  std::optional<Listed> found;
+  for (;;) {
+    const std::string answer = TRY(receive());
+    std::string_view rest = answer;
+    while (const auto said = take_message(rest)) {
+      if (said->header.nlmsg_seq != sequence_) continue;
+      if (said->header.nlmsg_type != NLMSG_ERROR) {
+        found = Listed{std::string(said->payload)};
+      } else if (said->error() != 0) {
+        return error_of(said->payload, said->header, said->error());
+      } else if (found) {
+        return *std::move(found);
+      } else {
+        return not_found("netlink: no answer");
+      }
+    }
+  }
+}
+
+Result<void> Netlink::commit(std::uint16_t subsystem, const std::vector<Message>& messages) {
+  if (messages.empty()) return {};
+  std::string bytes = batch_end(NFNL_MSG_BATCH_BEGIN, subsystem).encode(0, ++sequence_);
+  for (const Message& message : messages) {
+    const bool is_last = &message == &messages.back();
+    bytes += message.encode(is_last ? NLM_F_ACK : 0, ++sequence_);
+  }
+  const std::uint32_t last = sequence_;
+  bytes += batch_end(NFNL_MSG_BATCH_END, subsystem).encode(0, ++sequence_);
+  TRY(send(bytes));
+  return read_verdict(last);
+}
+
+// The kernel has answered before `send` returns: each fault, and what became of the last one.
+Result<void> Netlink::read_verdict(std::uint32_t last) {
+  std::string bytes(kAnswerBytesMax, '\0');
+  std::optional<Error> first;
+  bool is_told = false;
+  for (;;) {
+    const ssize_t got = ::recv(socket_.get(), bytes.data(), bytes.size(), MSG_DONTWAIT);
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0 && errno != EAGAIN) return failed("cannot receive");
+    if (got < 0) break;
+    std::string_view rest(bytes.data(), static_cast<std::size_t>(got));
+    while (const auto said = take_message(rest)) {
+      if (said->header.nlmsg_type != NLMSG_ERROR) continue;
+      is_told |= said->header.nlmsg_seq == last;
+      const int error = said->error();
+      if (error != 0 && !first) first = error_of(said->payload, said->header, error);
+    }
+  }
+  if (first) return *std::move(first);
+  if (!is_told) return Error{Code::Unavailable, "netlink: no answer to a transaction"};
+  return {};
 }
 
 }  // namespace berth::network

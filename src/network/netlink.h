@@ -11,8 +11,8 @@
 #include "base/result.h"
 #include "runtime/shim/files.h"
 
-// Netlink: what the kernel is told and asked about links, addresses and routes, and asked about
-// tables of rules.
+// Netlink: what the kernel is told and asked about links, addresses and routes, about tables of
+// rules and about connections.
 namespace berth::network {
 
 // A message to the kernel while it is written: a header, then attributes, which may be nested.
@@ -58,6 +58,7 @@ class Attributes {
   explicit Attributes(std::string_view bytes) : bytes_(bytes) {}
 
   std::optional<std::string_view> find(std::uint16_t attribute) const;
+  std::vector<Attributes> all(std::uint16_t attribute) const;  // of a list: what is in each
   std::string text(std::uint16_t attribute) const;  // "" if there is none
   Attributes nested(std::uint16_t attribute) const;
   template <class T>
@@ -100,12 +101,17 @@ class Netlink {
   // Conflict: it is there already; NotFound: it is not there. The message is the kernel's.
   Result<void> tell(const Message& message);
   Result<std::vector<Listed>> list(const Message& message);
+  // One object, which the message names.
+  Result<Listed> get(const Message& message);
+  // One transaction of a subsystem of netfilter: all of it holds, or nothing.
+  Result<void> commit(std::uint16_t subsystem, const std::vector<Message>& messages);
 
  private:
   explicit Netlink(runtime::shim::Fd socket) : socket_(std::move(socket)) {}
 
   Result<void> send(const std::string& bytes);
   Result<std::string> receive();
+  Result<void> read_verdict(std::uint32_t last);
 
   runtime::shim::Fd socket_;
   std::uint32_t sequence_ = 0;

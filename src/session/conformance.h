@@ -17,6 +17,7 @@
 //     testing::Told& told();
 //     std::string outside();   // the address where the gateway listens
 //     std::string inside();    // an address where targets are, that it reaches as Reach::Machine
+//     static std::string why_not();  // optional: why it cannot be tested here; "": it can
 //   };
 //   INSTANTIATE_TYPED_TEST_SUITE_P(My, GatewayConformance, MyHarness);
 namespace berth::session {
@@ -34,6 +35,12 @@ class GatewayConformance : public ::testing::Test {
  protected:
   using Stream = testing::Stream;
   using Port = testing::Port;
+
+  void SetUp() override {
+    if constexpr (requires { Harness::why_not(); }) {
+      if (const std::string why = Harness::why_not(); !why.empty()) GTEST_SKIP() << why;
+    }
+  }
 
   Gateway& gateway() { return harness_.gateway(); }
   testing::Told& told() { return harness_.told(); }
@@ -120,7 +127,7 @@ TYPED_TEST_P(GatewayConformance, ForwardsMegabytesToASlowReader) {
   });
   EXPECT_TRUE(server.receive(bytes.size() + 1) == bytes);
   sender.join();
-  EXPECT_EQ(this->gateway().traffic("a")->bytes_in, bytes.size());
+  EXPECT_GE(this->gateway().traffic("a")->bytes_in, bytes.size());
 }
 
 TYPED_TEST_P(GatewayConformance, ForwardsUdpAndAnswersOfEachClient) {

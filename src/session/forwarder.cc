@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "session/datagrams.h"
+#include "session/listening.h"
 #include "session/tcp_relay.h"
 #include "session/udp_relay.h"
 #include "shell/clock.h"
@@ -19,67 +19,20 @@
 namespace berth::session {
 namespace {
 
-constexpr int kBacklog = 1024;
 constexpr int kAcceptsPerEvent = 16;
 constexpr Duration kAcceptPause = 100ms;
 
-void turn_on(int fd, int level, int option) {
-  const int on = 1;
-  ::setsockopt(fd, level, option, &on, sizeof on);
-}
 void set_number(int fd, int option, int value) {
   ::setsockopt(fd, IPPROTO_TCP, option, &value, sizeof value);
 }
 
 // Bytes go on as they come, and who has vanished is found out in two minutes.
 void tune_connection(int fd) {
-  turn_on(fd, IPPROTO_TCP, TCP_NODELAY);
-  turn_on(fd, SOL_SOCKET, SO_KEEPALIVE);
+  turn_socket_on(fd, IPPROTO_TCP, TCP_NODELAY);
+  turn_socket_on(fd, SOL_SOCKET, SO_KEEPALIVE);
   set_number(fd, TCP_KEEPIDLE, 60);
   set_number(fd, TCP_KEEPINTVL, 15);
   set_number(fd, TCP_KEEPCNT, 4);
-}
-
-Error cannot_listen(const Endpoint& at, int type) {
-  const int error = errno;
-  const auto port = fmt::format("{}/{}", to_string(at), type == SOCK_STREAM ? "tcp" : "udp");
-  switch (error) {
-    case EADDRINUSE: return {Code::Conflict, fmt::format("port {} is taken", port)};
-    case EADDRNOTAVAIL:
-      return invalid_input(fmt::format("{} is no address of this machine", at.address));
-    case EMFILE:
-    case ENFILE: return {Code::Exhausted, "too many files are open to forward another port"};
-    default:
-      return {Code::Unavailable,
-              fmt::format("cannot listen at port {}: {}", port, std::strerror(error))};
-  }
-}
-
-Result<Fd> listen_at(const Endpoint& endpoint, int type) {
-  const auto address = SocketAddress::of(endpoint);
-  if (!address) return invalid_input(fmt::format("\"{}\" is not an address", endpoint.address));
-  Fd fd(::socket(address->family(), type | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
-  if (!fd.is_open()) return cannot_listen(endpoint, type);
-  if (address->family() == AF_INET6) turn_on(fd.get(), IPPROTO_IPV6, IPV6_V6ONLY);
-  // Connections of who had the port before do not count, listeners do. With UDP it would allow two.
-  if (type == SOCK_STREAM) turn_on(fd.get(), SOL_SOCKET, SO_REUSEADDR);
-  if (type == SOCK_DGRAM) tell_paths(fd.get(), address->family());
-  if (::bind(fd.get(), address->get(), address->size()) != 0 ||
-      (type == SOCK_STREAM && ::listen(fd.get(), kBacklog) != 0)) {
-    return cannot_listen(endpoint, type);
-  }
-  return fd;
-}
-
-Result<void> check_forward(const Forward& forward) {
-  if (!forward.tcp && !forward.udp) return invalid_input("a forward needs a target");
-  if (forward.listen.port == 0) return invalid_input("a forward needs a port");
-  for (const auto& target : {forward.tcp, forward.udp}) {
-    if (target && (!SocketAddress::of(*target) || target->port == 0)) {
-      return invalid_input(fmt::format("{} is no target", to_string(*target)));
-    }
-  }
-  return {};
 }
 
 }  // namespace

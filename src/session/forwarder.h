@@ -34,6 +34,7 @@ class Forwarder final : public Gateway {
   Result<void> open(const Forward& forward) override;
   void refuse_new(const std::string& id) override;
   void close(const std::string& id) override;
+  void settle() override {}  // nothing outlives it
   std::optional<Traffic> traffic(const std::string& id) override;
 
  private:

@@ -62,6 +62,20 @@ TEST(Forwarder, OneConnectionTooManyIsTurnedAway) {
   EXPECT_EQ(target.accept().receive(2), "in");
 }
 
+TEST(Forwarder, CountsTheBytesThatClientsSend) {
+  ForwarderHarness harness;
+  const Port target(SOCK_STREAM);
+  const auto forward = a_tcp_forward(target);
+  ASSERT_TRUE(harness.forwarder->open(forward));
+  const auto client = Stream::connect(forward.listen);
+  const auto server = target.accept();
+  const std::string bytes(1 << 20, 'x');
+  std::thread sender([&] { client.send(bytes); });
+  EXPECT_EQ(server.receive(bytes.size()).size(), bytes.size());
+  sender.join();
+  EXPECT_EQ(harness.forwarder->traffic("a")->bytes_in, bytes.size());
+}
+
 TEST(Forwarder, AllForwardsTogetherHaveALimit) {
   ForwarderHarness harness({.connections_max = 1});
   const Port target(SOCK_STREAM);

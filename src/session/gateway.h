@@ -34,6 +34,7 @@ struct Forward {
 struct Traffic {
   std::uint64_t connections = 0;
   std::uint32_t open = 0;  // of them now
+  // At least what clients and targets have sent; who counts packets counts their headers, too.
   std::uint64_t bytes_in = 0;
   std::uint64_t bytes_out = 0;
 
@@ -64,6 +65,11 @@ class Gateway {
   // Cuts what is connected. When it returns, nobody is let in any more and the port can be taken
   // again. One that is not open is nothing new.
   virtual void close(const std::string& id) = 0;
+
+  // A gateway may go on forwarding when its process ends. The next life opens again what it still
+  // wants, by which nothing changes for whoever is connected, and then calls this: what else there
+  // is, is closed.
+  virtual void settle() = 0;
 
   // nullopt: it is not open.
   virtual std::optional<Traffic> traffic(const std::string& id) = 0;

@@ -1,0 +1,621 @@
+#include "session/nftables_gateway.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <netinet/in.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+#include "base/alarms.h"
+#include "network/firewall.h"
+#include "session/gateway_rules.h"
+#include "session/listening.h"
+#include "shell/clock.h"
+#include "shell/log.h"
+
+namespace berth::session {
+namespace {
+
+using Changes = RuleTable::Changes;
+using Element = RuleTable::Element;
+
+constexpr char kInsideTable[] = "berth-gateway";
+constexpr Duration kSweepWait = 200ms;  // those that are closed together are swept together
+constexpr Duration kCutFor = 2s;        // until no packet is on its way that was let in before
+constexpr char kLoopbackSetting[] = "/proc/sys/net/ipv4/conf/all/route_localnet";
+
+std::string table_of(const std::string& tag) { return "berth-gateway-" + tag; }
+
+std::optional<model::Ipv4> version_4(const Endpoint& endpoint) {
+  return model::parse_ipv4(endpoint.address);
+}
+
+bool is_loopback(model::Ipv4 address) { return address.value >> 24 == 127; }
+
+int socket_type(std::uint8_t protocol) {
+  return protocol == IPPROTO_TCP ? SOCK_STREAM : SOCK_DGRAM;
+}
+
+// --- Elements of the sets
+
+template <class Place>
+std::string key_of_place(const Place& place) {
+  ElementBytes key;
+  if (place.address.value != 0) key.address(place.address);
+  return key.protocol(place.protocol).port(place.port).get();
+}
+template <class Place, class Target>
+Element target_element(const Place& place, const Target& target) {
+  return {place.address.value == 0 ? sets::kAnyTargets : sets::kTargets, key_of_place(place),
+          ElementBytes().address(target.address).port(target.port).get()};
+}
+template <class Place>
+Element refused_element(const Place& place) {
+  return {place.address.value == 0 ? sets::kAnyRefused : sets::kRefused, key_of_place(place)};
+}
+template <class Route>
+std::string key_of_route(const Route& route) {
+  return ElementBytes()
+      .protocol(route.protocol)
+      .port(route.port)
+      .address(route.target.address)
+      .port(route.target.port)
+      .get();
+}
+
+Result<std::string> read_setting(const char* path) {
+  const Fd file(::open(path, O_RDONLY | O_CLOEXEC));
+  char value = 0;
+  if (!file.is_open() || ::read(file.get(), &value, 1) != 1) {
+    return Error{Code::Unavailable, fmt::format("{}: {}", path, std::strerror(errno))};
+  }
+  return std::string(1, value);
+}
+
+Result<void> write_setting(const char* path, const char* value) {
+  const Fd file(::open(path, O_WRONLY | O_CLOEXEC));
+  if (!file.is_open() || ::write(file.get(), value, std::strlen(value)) < 0) {
+    return Error{Code::Unavailable, fmt::format("{}: {}", path, std::strerror(errno))};
+  }
+  return {};
+}
+
+// The rules stand before the setting does. Where somebody else has set it, that is as it was meant.
+Result<void> allow_loopback_targets(const network::NetworkNamespace& machine) {
+  if (TRY(read_setting(kLoopbackSetting)) == "1") return {};
+  TRY(network::apply_rules(machine, loopback_rules()));
+  return write_setting(kLoopbackSetting, "1");
+}
+
+// A table of an earlier release may have other sets under these names.
+Result<void> make_table(const network::NetworkNamespace& where, const std::string& table,
+                        const std::string& rules) {
+  if (network::apply_rules(where, rules)) return {};
+  return network::apply_rules(where, no_gateway_rules(table) + rules);
+}
+
+}  // namespace
+
+std::optional<NftablesGateway::Route> NftablesGateway::Part::inner_route() const {
+  if (!inside) return std::nullopt;
+  return Route{place.protocol, place.port, *inside};
+}
+
+bool NftablesGateway::Part::leads_as(const Part& other) const {
+  return target == other.target && inside == other.inside;
+}
+
+// --- Beginning and end -------------------------------------------------------------------------
+
+Result<NftablesGateway::Side> NftablesGateway::open_side(network::NetworkNamespace where,
+                                                         std::string table, std::string rules) {
+  TRY(make_table(where, table, rules));
+  auto elements = TRY(RuleTable::open(where, table));
+  auto connections = TRY(Conntrack::open(where));
+  auto listing = TRY(Conntrack::open(where));
+  return Side{std::move(where), std::move(rules), std::move(elements), std::move(connections),
+              std::move(listing)};
+}
+
+Result<std::unique_ptr<NftablesGateway>> NftablesGateway::open(Config config,
+                                                               GatewayCallbacks callbacks) {
+  if (::access(kLoopbackSetting, W_OK) != 0) {
+    return Error{Code::Unavailable,
+                 fmt::format("{} cannot be written: {}", kLoopbackSetting, std::strerror(errno))};
+  }
+  const std::string table = table_of(config.tag);
+  auto own = TRY(network::NetworkNamespace::own());
+  auto machine = TRY(open_side(std::move(own), table, gateway_rules(table)));
+  std::optional<Side> inside;
+  if (config.inside) {
+    auto where = TRY(network::NetworkNamespace::open(config.inside->network_namespace));
+    inside = TRY(open_side(std::move(where), kInsideTable, inner_gateway_rules(kInsideTable)));
+  }
+  auto poller = TRY(Poller::open());
+  std::unique_ptr<NftablesGateway> made(
+      new NftablesGateway(std::move(config), std::move(callbacks), std::move(poller),
+                          std::move(machine), std::move(inside)));
+  TRY(made->start());
+  return made;
+}
+
+NftablesGateway::NftablesGateway(Config config, GatewayCallbacks callbacks,
+                                 std::unique_ptr<Poller> poller, Side machine,
+                                 std::optional<Side> inside)
+    : tag_(std::move(config.tag)),
+      inside_address_(config.inside ? std::optional(config.inside->address) : std::nullopt),
+      rest_(std::move(config.rest)),
+      callbacks_(std::move(callbacks)),
+      poller_(std::move(poller)),
+      machine_(std::move(machine)),
+      inside_(std::move(inside)) {}
+
+Result<void> NftablesGateway::start() {
+  auto socket = TRY(ConntrackEvents::open_socket());
+  {
+    const auto lock = poller_->enter();
+    TRY(find_left());
+    events_.emplace(*poller_, std::move(socket), [this](auto) { hear(); });
+    if (!events_->want(EPOLLIN)) return Error{Code::Exhausted, "the kernel watches no more sockets"};
+  }
+  poller_->start(
+      {.tend = [this](Time now) { return tend(now); }, .deliver = [this] { deliver(); }});
+  return {};
+}
+
+NftablesGateway::~NftablesGateway() {
+  poller_->stop();
+  const auto lock = poller_->enter();
+  events_.reset();
+}
+
+Result<void> NftablesGateway::remove_all(const std::string& tag) {
+  const std::string name = table_of(tag);
+  const auto machine = TRY(network::NetworkNamespace::own());
+  auto table = TRY(RuleTable::open(machine, name));
+  std::set<std::string> ours;
+  for (const char* set : {sets::kLive, sets::kCut}) {
+    const auto elements = table.elements(set);
+    if (!elements) continue;  // there is no table
+    for (const Element& element : *elements) ours.insert(element.key);
+  }
+  TRY(network::apply_rules(machine, no_gateway_rules(name)));
+  if (ours.empty()) return {};
+  auto connections = TRY(Conntrack::open(machine));
+  for (const TrackedConnection& one : TRY(connections.list())) {
+    const Route route{one.connection.protocol, one.connection.asked_port,
+                      {one.target, one.target_port}};
+    if (ours.contains(key_of_route(route))) TRY(connections.remove(one.connection));
+  }
+  return {};
+}
+
+// --- What an earlier life has left -------------------------------------------------------------
+
+Result<void> NftablesGateway::find_left() {
+  std::set<std::string> live;
+  for (const Element& one : TRY(machine_.table.elements(sets::kLive))) live.insert(one.key);
+  std::map<std::string, std::string> inner;
+  if (inside_) {
+    for (const Element& one : TRY(inside_->table.elements(sets::kAnyTargets))) {
+      inner.emplace(one.key, one.value);
+    }
+  }
+  const auto add_left = [&](const std::string& key, bool is_any, const Target& target,
+                            bool refuses) {
+    ElementReader reader(key);
+    Part part;
+    if (!is_any) part.place.address = reader.address();
+    part.place.protocol = reader.protocol();
+    part.place.port = reader.port();
+    part.target = target;
+    part.refuses = refuses;
+    find_left_inside(part, inner);
+    if (live.erase(key_of_route(part.route())) > 0) left_.insert_or_assign(part.place, std::move(part));
+  };
+  for (const char* set : {sets::kTargets, sets::kAnyTargets}) {
+    for (const Element& one : TRY(machine_.table.elements(set))) {
+      ElementReader value(one.value);
+      const auto address = value.address();
+      add_left(one.key, set == sets::kAnyTargets, {address, value.port()}, false);
+    }
+  }
+  for (const char* set : {sets::kRefused, sets::kAnyRefused}) {
+    for (const Element& one : TRY(machine_.table.elements(set))) {
+      ElementReader key(one.key);
+      if (set == sets::kRefused) key.address();
+      const auto protocol = key.protocol();
+      const auto port = key.port();
+      for (const std::string& route : std::set<std::string>(live)) {
+        ElementReader reader(route);
+        if (reader.protocol() != protocol || reader.port() != port) continue;
+        const auto address = reader.address();
+        add_left(one.key, set == sets::kAnyRefused, {address, reader.port()}, true);
+      }
+    }
+  }
+  const Time now = shell::now();
+  for (const Element& one : TRY(machine_.table.elements(sets::kCut))) {
+    ElementReader reader(one.key);
+    Route route;
+    route.protocol = reader.protocol();
+    route.port = reader.port();
+    route.target.address = reader.address();
+    route.target.port = reader.port();
+    cuts_.emplace(route, Cut{std::nullopt, now});
+  }
+  if (!cuts_.empty()) sweep_at_ = now;
+  return {};
+}
+
+void NftablesGateway::find_left_inside(Part& part,
+                                       const std::map<std::string, std::string>& inner) const {
+  if (!inside_address_ || part.target.address != *inside_address_) return;
+  const auto found = inner.find(key_of_place(Place{{}, part.place.protocol, part.place.port}));
+  if (found == inner.end()) return;
+  ElementReader value(found->second);
+  const auto address = value.address();
+  part.inside = Target{address, value.port()};
+}
+
+void NftablesGateway::settle() {
+  if (rest_) rest_->settle();
+  const auto lock = poller_->enter();
+  std::vector<Part> unwanted;
+  for (auto& [place, part] : std::exchange(left_, {})) unwanted.push_back(std::move(part));
+  end(unwanted);
+  must_list_ = true;
+  poller_->wake();
+}
+
+// It goes on as it is, if it is the same.
+void NftablesGateway::inherit(Part& part) {
+  auto found = left_.extract(part.place);
+  if (found.empty()) return;
+  if (found.mapped().leads_as(part)) {
+    part.refuses = found.mapped().refuses;
+    return;
+  }
+  std::vector<Part> other;
+  other.push_back(std::move(found.mapped()));
+  end(other);
+}
+
+// --- Opening and closing -----------------------------------------------------------------------
+
+Result<NftablesGateway::Part> NftablesGateway::make_part(const Forward& forward,
+                                                         std::uint8_t protocol,
+                                                         const Endpoint& target) {
+  Part part;
+  part.place = {*version_4(forward.listen), protocol, forward.listen.port};
+  part.target = {*version_4(target), target.port};
+  if (forward.reach == Reach::Network && inside_) {
+    part.inside = std::exchange(part.target, {*inside_address_, forward.listen.port});
+  }
+  part.hold = TRY(hold_port(forward.listen, socket_type(protocol)));
+  TRY(lead_to_loopback(part));
+  return part;
+}
+
+Result<std::vector<NftablesGateway::Part>> NftablesGateway::make_parts(const Forward& forward) {
+  std::vector<Part> parts;
+  if (forward.tcp) parts.push_back(TRY(make_part(forward, IPPROTO_TCP, *forward.tcp)));
+  if (forward.udp) parts.push_back(TRY(make_part(forward, IPPROTO_UDP, *forward.udp)));
+  return parts;
+}
+
+// The kernel lets nothing pass between the loopback and other devices unless it is told to.
+Result<void> NftablesGateway::lead_to_loopback(const Part& part) {
+  const bool is_one_side = is_loopback(part.place.address) != is_loopback(part.target.address);
+  if (!is_one_side || leads_to_loopback_) return {};
+  TRY(allow_loopback_targets(machine_.where));
+  leads_to_loopback_ = true;
+  return {};
+}
+
+Result<void> NftablesGateway::open(const Forward& forward) {
+  TRY(check_forward(forward));
+  const bool is_version_4 = version_4(forward.listen) &&
+                            (!forward.tcp || version_4(*forward.tcp)) &&
+                            (!forward.udp || version_4(*forward.udp));
+  if (!is_version_4 && rest_) return rest_->open(forward);
+  if (!is_version_4) return invalid_input("only addresses of version 4 can be forwarded");
+  const auto lock = poller_->enter();
+  if (const auto known = forwards_.find(forward.id); known != forwards_.end()) {
+    if (known->second.forward == forward) return {};
+    return Error{Code::Conflict, fmt::format("forward {} is open already", forward.id)};
+  }
+  OpenForward made{.forward = forward, .parts = TRY(make_parts(forward))};
+  for (const Part& part : made.parts) {
+    if (!by_route_.contains(part.route())) continue;
+    return Error{Code::Conflict, fmt::format("port {} leads there already", part.place.port)};
+  }
+  TRY(add(made.parts));
+  for (const Part& part : made.parts) by_route_.emplace(part.route(), forward.id);
+  forwards_.emplace(forward.id, std::move(made));
+  return {};
+}
+
+// First where it leads to, then how to come there.
+Result<void> NftablesGateway::add(std::vector<Part>& parts) {
+  Changes machine;
+  Changes inside;
+  for (Part& part : parts) {
+    inherit(part);
+    forget_cut(part);
+    machine.add.push_back({sets::kLive, key_of_route(part.route())});
+    machine.add.push_back({sets::kSent, key_of_route(part.route())});
+    machine.add.push_back(part.refuses ? refused_element(part.place)
+                                       : target_element(part.place, part.target));
+    if (part.inside) {
+      inside.add.push_back(target_element(Place{{}, part.place.protocol, part.place.port}, *part.inside));
+    }
+  }
+  if (try_commit(machine, inside)) return {};
+  TRY(mend());
+  return try_commit(machine, inside);
+}
+
+// Somebody was cut off this very way: the kernel must forget them before others may use it.
+void NftablesGateway::forget_cut(const Part& part) {
+  const auto found = cuts_.find(part.route());
+  if (found == cuts_.end()) return;
+  std::set<Route> ignored;
+  if (inside_) {
+    if (const auto all = inside_->connections.list()) remove_cut(*all, *inside_, true, ignored);
+  }
+  if (const auto all = machine_.connections.list()) remove_cut(*all, machine_, false, ignored);
+  cuts_.erase(found);
+  commit({.remove = {{sets::kCut, key_of_route(part.route())}}, .add = {}}, {});
+}
+
+void NftablesGateway::refuse_new(const std::string& id) {
+  if (rest_) rest_->refuse_new(id);
+  const auto lock = poller_->enter();
+  const auto found = forwards_.find(id);
+  if (found == forwards_.end()) return;
+  Changes changes;
+  for (Part& part : found->second.parts) {
+    if (std::exchange(part.refuses, true)) continue;
+    changes.remove.push_back(target_element(part.place, part.target));
+    changes.add.push_back(refused_element(part.place));
+  }
+  commit(changes, {});
+}
+
+void NftablesGateway::close(const std::string& id) {
+  if (rest_) rest_->close(id);
+  const auto lock = poller_->enter();
+  auto found = forwards_.extract(id);
+  if (found.empty()) return;
+  for (const Part& part : found.mapped().parts) by_route_.erase(part.route());
+  std::erase_if(connections_, [&](const auto& one) { return one.second == id; });
+  changed_.erase(id);
+  end(found.mapped().parts);
+}
+
+// The rules refuse at once whoever is connected; that they are forgotten can wait.
+void NftablesGateway::end(const std::vector<Part>& parts) {
+  if (parts.empty()) return;
+  Changes machine;
+  Changes inside;
+  const Time now = shell::now();
+  for (const Part& part : parts) {
+    const std::string route = key_of_route(part.route());
+    machine.remove.push_back(part.refuses ? refused_element(part.place)
+                                          : target_element(part.place, part.target));
+    machine.remove.push_back({sets::kLive, route});
+    machine.remove.push_back({sets::kSent, route});
+    machine.add.push_back({sets::kCut, route});
+    if (part.inside) {
+      inside.remove.push_back(
+          target_element(Place{{}, part.place.protocol, part.place.port}, *part.inside));
+    }
+    cuts_.insert_or_assign(part.route(), Cut{part.inner_route(), now});
+  }
+  commit(machine, inside);
+  take_earlier(sweep_at_, std::optional(now + kSweepWait));
+  poller_->wake();
+}
+
+// --- The kernel --------------------------------------------------------------------------------
+
+Result<void> NftablesGateway::try_commit(const Changes& machine, const Changes& inside) {
+  if (inside_) TRY(inside_->table.change(inside));
+  return machine_.table.change(machine);
+}
+
+// What is written down here holds: if the kernel has something else, it is told all of it again.
+void NftablesGateway::commit(const Changes& machine, const Changes& inside) {
+  const auto done = try_commit(machine, inside);
+  if (done) return;
+  const auto mended = mend();
+  shell::log(shell::LogLevel::Warning, "the rules of the gateway had to be made again",
+             {{"why", done.error().message}, {"result", mended ? "ok" : mended.error().message}});
+}
+
+Result<void> NftablesGateway::mend() {
+  const std::string table = table_of(tag_);
+  TRY(network::apply_rules(machine_.where, no_gateway_rules(table) + machine_.rules));
+  if (inside_) {
+    TRY(network::apply_rules(inside_->where, no_gateway_rules(kInsideTable) + inside_->rules));
+  }
+  Changes machine;
+  Changes inside;
+  const auto put = [&](const Part& part) {
+    machine.add.push_back({sets::kLive, key_of_route(part.route())});
+    machine.add.push_back({sets::kSent, key_of_route(part.route())});
+    machine.add.push_back(part.refuses ? refused_element(part.place)
+                                       : target_element(part.place, part.target));
+    if (part.inside) {
+      inside.add.push_back(
+          target_element(Place{{}, part.place.protocol, part.place.port}, *part.inside));
+    }
+  };
+  for (const auto& [id, forward] : forwards_) {
+    for (const Part& part : forward.parts) put(part);
+  }
+  for (const auto& [place, part] : left_) put(part);
+  for (const auto& [route, cut] : cuts_) machine.add.push_back({sets::kCut, key_of_route(route)});
+  return try_commit(machine, inside);
+}
+
+// --- Connections -------------------------------------------------------------------------------
+
+NftablesGateway::OpenForward* NftablesGateway::find_by_route(const TrackedConnection& tracked) {
+  const auto found = by_route_.find(Route{tracked.connection.protocol,
+                                          tracked.connection.asked_port,
+                                          {tracked.target, tracked.target_port}});
+  return found == by_route_.end() ? nullptr : &forwards_.at(found->second);
+}
+
+void NftablesGateway::hear() {
+  const auto news = ConntrackEvents::read(events_->fd());
+  must_list_ |= news.was_lost;
+  for (const TrackedConnection& one : news.connections) take_news(one);
+}
+
+void NftablesGateway::take_news(const TrackedConnection& tracked) {
+  OpenForward* forward = find_by_route(tracked);
+  if (forward == nullptr) return;
+  if (tracked.is_over) {
+    if (connections_.erase(tracked.connection) == 0) return;
+    --forward->open;
+  } else {
+    if (!connections_.emplace(tracked.connection, forward->forward.id).second) return;
+    ++forward->connections;
+    ++forward->open;
+  }
+  changed_.insert(forward->forward.id);
+}
+
+std::optional<Traffic> NftablesGateway::traffic(const std::string& id) {
+  {
+    const auto lock = poller_->enter();
+    const auto found = forwards_.find(id);
+    if (found != forwards_.end()) {
+      Traffic traffic{.connections = found->second.connections, .open = found->second.open};
+      for (const Part& part : found->second.parts) {
+        const std::string key = key_of_route(part.route());
+        traffic.bytes_in += machine_.table.bytes(sets::kLive, key).value_or(0);
+        traffic.bytes_out += machine_.table.bytes(sets::kSent, key).value_or(0);
+      }
+      return traffic;
+    }
+  }
+  return rest_ ? rest_->traffic(id) : std::nullopt;
+}
+
+// --- The thread --------------------------------------------------------------------------------
+
+std::optional<Time> NftablesGateway::tend(Time now) {
+  if (sweep_at_ && *sweep_at_ <= now) {
+    sweep_at_.reset();
+    must_sweep_ = true;
+  }
+  return sweep_at_;
+}
+
+void NftablesGateway::deliver() {
+  bool sweeps = false;
+  bool lists = false;
+  {
+    const auto lock = poller_->enter();
+    sweeps = std::exchange(must_sweep_, false);
+    lists = std::exchange(must_list_, false);
+  }
+  if (lists) list_all();
+  tell_news();
+  if (sweeps) sweep();
+}
+
+void NftablesGateway::list_all() {
+  const auto all = machine_.listing.list();
+  if (!all) return;
+  const auto lock = poller_->enter();
+  std::set<Connection> alive;
+  for (const TrackedConnection& one : *all) {
+    if (!one.is_over) alive.insert(one.connection);
+  }
+  for (auto known = connections_.begin(); known != connections_.end();) {
+    if (alive.contains(known->first)) {
+      ++known;
+      continue;
+    }
+    --forwards_.at(known->second).open;
+    changed_.insert(known->second);
+    known = connections_.erase(known);
+  }
+  for (const TrackedConnection& one : *all) take_news(one);
+}
+
+void NftablesGateway::tell_news() {
+  struct News {
+    std::string id;
+    bool used = false;
+    std::optional<std::uint32_t> open;
+  };
+  std::vector<News> all;
+  {
+    const auto lock = poller_->enter();
+    for (const std::string& id : std::exchange(changed_, {})) {
+      OpenForward& forward = forwards_.at(id);
+      News news{.id = id, .used = forward.connections > 0 && !forward.used_told, .open = {}};
+      forward.used_told |= news.used;
+      if (std::exchange(forward.open_told, forward.open) != forward.open) news.open = forward.open;
+      all.push_back(std::move(news));
+    }
+  }
+  for (const News& news : all) {
+    if (news.used) callbacks_.used(news.id);
+    if (news.open) callbacks_.connections(news.id, *news.open);
+  }
+}
+
+// From inside out: an answer that came after the outer entry is gone would look like a connection
+// of the instance's own.
+void NftablesGateway::sweep() {
+  const auto inner = inside_ ? inside_->listing.list() : std::vector<TrackedConnection>();
+  const auto outer = machine_.listing.list();
+  const auto lock = poller_->enter();
+  std::set<Route> found;
+  if (inner && inside_) remove_cut(*inner, *inside_, true, found);
+  if (outer) remove_cut(*outer, machine_, false, found);
+  Changes changes;
+  const Time now = shell::now();
+  std::erase_if(cuts_, [&](const auto& one) {
+    const bool is_over = inner && outer && !found.contains(one.first) && one.second.since + kCutFor <= now;
+    if (is_over) changes.remove.push_back({sets::kCut, key_of_route(one.first)});
+    return is_over;
+  });
+  commit(changes, {});
+  if (cuts_.empty()) return;
+  take_earlier(sweep_at_, std::optional(now + kCutFor));
+  poller_->wake();
+}
+
+void NftablesGateway::remove_cut(const std::vector<TrackedConnection>& all, Side& side,
+                                 bool is_inner, std::set<Route>& found) {
+  std::map<Route, Route> cut;  // as this side has it, and as the machine has
+  for (const auto& [route, one] : cuts_) {
+    if (!is_inner) cut.emplace(route, route);
+    if (is_inner && one.inner) cut.emplace(*one.inner, route);
+  }
+  for (const TrackedConnection& one : all) {
+    const auto whose = cut.find(Route{one.connection.protocol, one.connection.asked_port,
+                                      {one.target, one.target_port}});
+    if (whose == cut.end()) continue;
+    found.insert(whose->second);
+    if (const auto removed = side.connections.remove(one.connection); !removed) {
+      shell::log(shell::LogLevel::Warning, "a connection that was cut is not forgotten",
+                 {{"why", removed.error().message}});
+    }
+  }
+}
+
+}  // namespace berth::session
