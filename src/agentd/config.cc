@@ -293,6 +293,14 @@ Result<model::Ipv4> ipv4(const Settings& settings, std::string_view name, std::s
   return *address;
 }
 
+Result<GatewayKind> gateway_kind(const Settings& settings) {
+  const std::string& text = settings.text("sessions.gateway");
+  if (text == "auto") return GatewayKind::Auto;
+  if (text == "nftables") return GatewayKind::Nftables;
+  if (text == "forwarder") return GatewayKind::Forwarder;
+  return settings.wrong("sessions.gateway", "must be auto, nftables or forwarder");
+}
+
 Result<std::optional<model::Ipv4>> network_address(const Settings& settings) {
   const std::string& text = settings.text("network.address");
   if (text.empty()) return std::optional<model::Ipv4>();
@@ -376,6 +384,9 @@ std::vector<Setting> known_settings() {
       {"network.address", "where other nodes reach this one; else what leads to the server", ""},
       {"network.linkRange", "addresses between this machine and its agents", "198.18.0.0/16"},
       {"network.nameServers", "who instances ask for dependencies names, comma separated", ""},
+      {"sessions.gateway",
+       "auto: sessions are forwarded by nftables if this agent may; or nftables, or forwarder",
+       "auto"},
       {"measure.window", "over which it is averaged", "60s"},
       {"measure.diskPeriod", "how often the directories of instances are counted", "60s"},
       {"state.period", "how often changes of instances' states are looked for", "5s"},
@@ -431,6 +442,7 @@ Result<Config> read_config(const Settings& settings) {
   config.has_networks = findings.value(has_networks(settings));
   config.network_address = findings.value(network_address(settings));
   config.network_link_range = findings.value(link_range(settings));
+  config.gateway = findings.value(gateway_kind(settings));
   config.name_servers = findings.value(name_servers(settings));
   const std::string& shim = settings.text("shim");
   config.shim = shim.empty() ? own_directory() / "berth-shim" : fs::absolute(shim);

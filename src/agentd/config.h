@@ -31,6 +31,13 @@ struct RuntimeConfig {
   friend bool operator==(const RuntimeConfig&, const RuntimeConfig&) = default;
 };
 
+// How sessions are forwarded.
+enum class GatewayKind {
+  Auto,       // by rules of the kernel where the agent may make them
+  Nftables,   // so, or the agent does not start
+  Forwarder,  // by the agent itself
+};
+
 // How this agent runs, read from its settings and checked.
 struct Config {
   std::string node;     // "": the name in the certificate, else that of the host
@@ -67,6 +74,7 @@ struct Config {
   std::optional<model::Ipv4> network_address;
   model::Subnet network_link_range;
   std::vector<model::Ipv4> name_servers;
+  GatewayKind gateway = GatewayKind::Auto;
 };
 
 std::vector<shell::Setting> known_settings();

@@ -111,6 +111,7 @@ void Daemon::run() {
   end();
   if (config_.stop_instances_on_exit) {
     stop_all_instances();
+    if (dependencies_.pools.remove_gateway) dependencies_.pools.remove_gateway();
     if (dependencies_.networks.remove) dependencies_.networks.remove();
   }
   shell::log(LogLevel::Info, "agent ends");

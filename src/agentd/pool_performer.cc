@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <utility>
 #include <variant>
 
@@ -43,11 +44,8 @@ Result<std::unique_ptr<PoolPerformer>> PoolPerformer::open(PoolAccess access, Te
   PoolPerformer& self = *made;
   if (self.access_.runs) self.sockets_.remove_all_but(self.access_.runs());
   self.service_ = TRY(session::SessionService::open({}, self.app_callbacks()));
-  session::Forwarder::Config config;
-  config.network_socket = self.access_.network_socket;
-  self.gateway_ = TRY(session::Forwarder::open(
-      std::move(config), {.used = [&self](const std::string& id) { self.used(id); },
-                          .connections = [](const std::string&, std::uint32_t) {}}));
+  self.gateway_ = TRY(self.make_gateway());
+  self.resume();
   return made;
 }
 
@@ -65,6 +63,16 @@ void PoolPerformer::stop() {
   notes_.stop();
   service_.reset();
   gateway_.reset();
+}
+
+Result<std::unique_ptr<session::Gateway>> PoolPerformer::make_gateway() {
+  session::GatewayCallbacks callbacks{.used = [this](const std::string& id) { used(id); },
+                                      .connections = [](const std::string&, std::uint32_t) {}};
+  if (access_.gateway) return access_.gateway(std::move(callbacks));
+  session::Forwarder::Config config;
+  config.network_socket = access_.network_socket;
+  return Result<std::unique_ptr<session::Gateway>>(
+      TRY(session::Forwarder::open(std::move(config), std::move(callbacks))));
 }
 
 void PoolPerformer::perform(const agent::PoolAction& action) {
@@ -102,6 +110,7 @@ void PoolPerformer::begin(const agent::Furnish& what) {
 
 Result<agent::Furnished> PoolPerformer::furnish(const agent::Furnish& what) {
   agent::Furnished furnished{what.key, TRY(find_ports(what)), "", "", ""};
+  end_left_at(furnished.ports);
   if (!what.service) return furnished;
   furnished.socket = sockets_.path_of(what.key);
   furnished.token = make_boot_id();
@@ -186,7 +195,50 @@ void PoolPerformer::begin(const agent::CloseInApp& close) {
   service_->close(close.key, close.session, close.grace);
 }
 
+// By what was noted, and before the core knows of any of it: whoever is connected stays so, if the
+// gateway can do that, and what nobody has noted is closed.
+void PoolPerformer::resume() {
+  const auto notes = access_.notes ? access_.notes() : decltype(access_.notes())();
+  for (const auto& [key, note] : notes) {
+    for (const model::KeptSession& kept : note.sessions) {
+      const bool is_closing = kept.state == model::SessionState::Closing;
+      if (!is_closing && !model::is_usable(kept.state)) continue;
+      const model::SessionSpec& session = kept.session;
+      if (!open_all({session.ref, key, session.ports})) {
+        close_all(session.ref);  // it is said why when the core asks
+        continue;
+      }
+      left_.emplace(session.ref, session.ports);
+      if (is_closing) begin(agent::RefuseNew{session.ref});
+    }
+  }
+  gateway_->settle();
+}
+
+bool PoolPerformer::is_resumed(const agent::OpenEndpoints& what) {
+  const auto left = left_.extract(what.ref);
+  return !left.empty() && left.mapped() == what.ports;
+}
+
+// Where a new instance will listen nobody is led who came for another one, should that have ended
+// while nobody looked.
+void PoolPerformer::end_left_at(const std::vector<model::SessionPort>& ports) {
+  std::vector<model::SessionRef> strangers;
+  for (const auto& [ref, theirs] : left_) {
+    for (const model::SessionPort& port : theirs) {
+      const bool is_same = std::ranges::any_of(
+          ports, [&](const model::SessionPort& own) { return own.internal == port.internal; });
+      if (is_same) strangers.push_back(ref);
+    }
+  }
+  for (const model::SessionRef& ref : strangers) close_all(ref);
+}
+
 void PoolPerformer::begin(const agent::OpenEndpoints& what) {
+  if (is_resumed(what)) {
+    tell_(agent::EndpointsOpened{what.ref, what.instance, "", false});
+    return tell_if_used(what);
+  }
   close_all(what.ref);
   const auto opened = open_all(what);
   if (!opened) close_all(what.ref);
@@ -228,6 +280,7 @@ void PoolPerformer::begin(const agent::CloseEndpoints& close) {
 }
 
 void PoolPerformer::close_all(const model::SessionRef& ref) {
+  left_.erase(ref);
   const auto found = forwards_.extract(ref);
   if (found.empty()) return;
   for (const std::string& id : found.mapped()) {
@@ -242,9 +295,22 @@ void PoolPerformer::used(const std::string& forward) {
   {
     const std::lock_guard lock(mutex_);
     const auto found = sessions_.find(forward);
-    if (found != sessions_.end()) session = found->second;
+    if (found != sessions_.end()) {
+      found->second.used = true;
+      session = found->second;
+    }
   }
   if (session) tell_(agent::EndpointUsed{session->ref, session->instance});
+}
+
+// It was told already, perhaps, when the core did not know the session yet.
+void PoolPerformer::tell_if_used(const agent::OpenEndpoints& what) {
+  bool is_used = false;
+  {
+    const std::lock_guard lock(mutex_);
+    for (const std::string& id : forwards_[what.ref]) is_used |= sessions_.at(id).used;
+  }
+  if (is_used) tell_(agent::EndpointUsed{what.ref, what.instance});
 }
 
 }  // namespace berth::agentd

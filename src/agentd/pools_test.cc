@@ -1,3 +1,4 @@
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -8,6 +9,7 @@
 #include "agentd/testing/fakes.h"
 #include "codec/wire.h"
 #include "model/application.h"
+#include "runtime/supervision/command.h"
 #include "session/testing/peers.h"
 #include "store/sqlite/sqlite_store.h"
 
@@ -117,6 +119,8 @@ class RealPools : public ::testing::TestWithParam<const char*> {
       config.image_dir = directory_ / "images";
       config.stop_grace = 100ms;
       config.stop_instances_on_exit = stops_all;
+      config.tag = tag_;
+      config.gateway = tag_.empty() ? GatewayKind::Forwarder : GatewayKind::Nftables;
       Dependencies made = real_dependencies(config, *store_, std::nullopt);
       dependencies.runtimes = made.runtimes;
       dependencies.pools = made.pools;
@@ -167,6 +171,7 @@ class RealPools : public ::testing::TestWithParam<const char*> {
   const fs::path kShim = fs::path(BERTH_BIN_DIR) / "berth-shim";
   const session::Endpoint outside_{"127.0.0.1", session::testing::free_port()};
   fs::path directory_;
+  std::string tag_;  // has it: nftables forward
   FakeMachine unused_;
   std::optional<store::SqliteStore> store_;
 };
@@ -195,6 +200,39 @@ TEST_P(RealPools, ASessionIsServedOverARestartOfTheAgentAndNothingStays) {
   server.order(model::StopPoolInstance{kInstance, 100ms});
   EXPECT_TRUE(server.hears_of(kInstance, PoolInstanceState::Gone));
   EXPECT_TRUE(becomes([&] { return !has_files(); }));
+}
+
+TEST_P(RealPools, WhoIsConnectedByRulesOfTheKernelDoesNotNoticeARestartOfTheAgent) {
+  if (::geteuid() != 0 || runtime::find_program("nft").empty())
+    GTEST_SKIP() << "it needs root, nft";
+  tag_ = fmt::format("{:08x}", ::getpid());
+  const model::SessionSpec session = a_session();
+  std::optional<Stream> client;
+  {
+    PoolServer server;
+    const auto agent = an_agent(server);
+    EXPECT_FALSE(Stream::connect(outside_).is_open()) << "nothing is there before";
+    server.order(an_echo());
+    ASSERT_TRUE(server.hears_of(kInstance, PoolInstanceState::Running));
+    server.order(model::OpenSession{session});
+    ASSERT_TRUE(server.hears_of(session.ref, SessionState::Available));
+    client = connect();
+    EXPECT_TRUE(server.hears_of(session.ref, SessionState::InUse));
+  }
+  const auto answers = [](const Stream& who) {
+    return who.send("still") && who.receive(5) == "still";
+  };
+  EXPECT_TRUE(answers(*client)) << "nobody but the kernel is there";
+  PoolServer server;
+  const auto agent = an_agent(server, true);
+  EXPECT_TRUE(server.hears_of(session.ref, SessionState::InUse));
+  EXPECT_TRUE(answers(*client));
+  const Stream other = connect();
+  server.order(model::CloseSession{session.ref, kInstance, 30s, {}});
+  EXPECT_TRUE(server.hears_of(session.ref, SessionState::Closed));
+  EXPECT_FALSE(Stream::connect(outside_).is_open());
+  client->send("?");
+  EXPECT_TRUE(client->is_over());
 }
 
 TEST_P(RealPools, AnInstanceStandsStillAndGoesOn) {

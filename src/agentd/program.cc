@@ -23,6 +23,7 @@
 #include "runtime/container/cgroup.h"
 #include "runtime/files/disk_quota.h"
 #include "runtime/shim/spawn.h"
+#include "session/nftables_gateway.h"
 #include "shell/descriptor_limit.h"
 #include "shell/log.h"
 #include "shell/open_store.h"
@@ -177,6 +178,7 @@ Result<void> remove_networks(Config config) {
   config.node = TRY(name_of(config, load_credentials(config.state_dir)));
   config.tag = find_tag({.state_dir = config.state_dir, .node = config.node});
   if (config.tag.empty()) return {};  // it has never made anything
+  TRY(session::NftablesGateway::remove_all(config.tag));
   return network::HostNetwork::remove_all(network_config(config));
 }
 

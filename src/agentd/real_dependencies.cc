@@ -1,5 +1,7 @@
 #include "agentd/real_dependencies.h"
 
+#include <unistd.h>
+
 #include <memory>
 #include <utility>
 #include <vector>
@@ -15,6 +17,8 @@
 #include "runtime/files/run_directory.h"
 #include "runtime/runtimes.h"
 #include "runtime/supervision/health_check.h"
+#include "session/forwarder.h"
+#include "session/nftables_gateway.h"
 #include "shell/log.h"
 
 namespace berth::agentd {
@@ -178,10 +182,55 @@ std::filesystem::path socket_directory(const Config& config) {
   return memory.value_or(config.state_dir) / "sessions";
 }
 
+using MadeGateway = Result<std::unique_ptr<session::Gateway>>;
+
+MadeGateway make_forwarder(const PoolAccess& access, session::GatewayCallbacks callbacks) {
+  session::Forwarder::Config config;
+  config.network_socket = access.network_socket;
+  return MadeGateway(TRY(session::Forwarder::open(std::move(config), std::move(callbacks))));
+}
+
+MadeGateway make_nftables(const Config& config, const PoolAccess& access,
+                          const std::shared_ptr<HostNetworkControl>& networks,
+                          session::GatewayCallbacks callbacks) {
+  if (config.tag.empty()) return Error{Code::Unavailable, "this agent has no tag on its machine"};
+  session::NftablesGateway::Config wanted{.tag = config.tag};
+  wanted.rest = TRY(make_forwarder(access, callbacks));
+  if (networks) {
+    wanted.inside = {networks->host().router_namespace_name(), networks->host().router_address()};
+  }
+  return MadeGateway(TRY(session::NftablesGateway::open(std::move(wanted), std::move(callbacks))));
+}
+
+// What rules an agent of this tag has left would lead clients past the forwarder.
+void remove_rules(const std::string& tag) {
+  if (tag.empty()) return;
+  const auto removed = session::NftablesGateway::remove_all(tag);
+  if (removed || ::geteuid() != 0) return;
+  shell::log(shell::LogLevel::Warning, "the rules of the gateway were not taken away",
+             {{"why", removed.error().message}});
+}
+
+MadeGateway make_gateway(const Config& config, const PoolAccess& access,
+                         const std::shared_ptr<HostNetworkControl>& networks,
+                         const session::GatewayCallbacks& callbacks) {
+  std::string why = "it is configured";
+  if (config.gateway != GatewayKind::Forwarder) {
+    auto made = make_nftables(config, access, networks, callbacks);
+    if (made) shell::log(shell::LogLevel::Info, "sessions are forwarded by nftables");
+    if (made || config.gateway == GatewayKind::Nftables) return made;
+    why = made.error().message;
+  }
+  remove_rules(config.tag);
+  shell::log(shell::LogLevel::Info, "sessions are forwarded by this agent itself", {{"why", why}});
+  return make_forwarder(access, callbacks);
+}
+
 PoolAccess pools_on(const Config& config, const std::shared_ptr<HostNetworkControl>& networks) {
   const auto& state_dir = config.state_dir;
   PoolAccess access{.sockets = socket_directory(config),
                     .runs = [state_dir] { return runtime::instances_of_runs(state_dir); },
+                    .notes = [state_dir] { return runtime::pool_notes_of_runs(state_dir); },
                     .keep_note =
                         [state_dir](const agent::KeepNote& keep) {
                           runtime::keep_pool_note(state_dir, keep.key, keep.run, keep.note);
@@ -191,6 +240,10 @@ PoolAccess pools_on(const Config& config, const std::shared_ptr<HostNetworkContr
       return networks->host().open_socket(family, type);
     };
   }
+  access.gateway = [config, networks, base = access](session::GatewayCallbacks callbacks) {
+    return make_gateway(config, base, networks, callbacks);
+  };
+  access.remove_gateway = [tag = config.tag] { remove_rules(tag); };
   return access;
 }
 

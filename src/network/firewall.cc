@@ -34,6 +34,7 @@ flush set inet berth peers
 constexpr char kForward[] = R"(add rule inet berth forward ct state related accept
 add rule inet berth forward ct direction reply ct state established accept
 add rule inet berth forward iifname "{net}*" oifname "{up}" accept
+add rule inet berth forward iifname "{up}" oifname "{net}*" ct status dnat accept
 add rule inet berth forward iifname "{net}*" oifname "{net}*" ip saddr . ip daddr . meta l4proto . th dport @flows accept
 )";
 
@@ -60,6 +61,7 @@ add table ip {table}
 add chain ip {table} forward {{ type filter hook forward priority 0; policy accept; }}
 add rule ip {table} forward oifname "{device}" ct state established,related accept
 add rule ip {table} forward oifname "{device}" ip daddr {link} udp dport {port} accept
+add rule ip {table} forward oifname "{device}" ip daddr {link} ct status dnat accept
 add rule ip {table} forward oifname "{device}" counter drop
 add chain ip {table} postrouting {{ type nat hook postrouting priority 100; policy accept; }}
 add rule ip {table} postrouting ip saddr {link} udp dport {port} accept

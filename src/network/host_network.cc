@@ -243,6 +243,8 @@ model::Ipv4 HostNetwork::address() const {
   return address_.value_or(parts_.link_address);
 }
 
+std::string HostNetwork::router_namespace_name() const { return find_router(config_.node, tag_); }
+
 void HostNetwork::apply(const model::NodeNetwork& network) {
   {
     const std::lock_guard lock(told_mutex_);

@@ -53,6 +53,10 @@ class HostNetwork final : public runtime::InstanceNetworks {
   // Where other nodes reach this one's tunnels; it may change.
   model::Ipv4 address() const;
 
+  // The router, as the machine reaches it: what is sent to the address arrives there.
+  std::string router_namespace_name() const;
+  model::Ipv4 router_address() const { return parts_.link_address; }
+
   // What the networks shall be, the whole truth. Does not block.
   void apply(const model::NodeNetwork& network);
 

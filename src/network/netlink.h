@@ -59,7 +59,7 @@ class Attributes {
 
   std::optional<std::string_view> find(std::uint16_t attribute) const;
   std::vector<Attributes> all(std::uint16_t attribute) const;  // of a list: what is in each
-  std::string text(std::uint16_t attribute) const;  // "" if there is none
+  std::string text(std::uint16_t attribute) const;             // "" if there is none
   Attributes nested(std::uint16_t attribute) const;
   template <class T>
   std::optional<T> number(std::uint16_t attribute) const {

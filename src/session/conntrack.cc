@@ -111,8 +111,7 @@ bool hear_only_of_translated(int socket) {
 }
 
 Error no_events() {
-  return {Code::Unavailable,
-          fmt::format("cannot hear of connections: {}", std::strerror(errno))};
+  return {Code::Unavailable, fmt::format("cannot hear of connections: {}", std::strerror(errno))};
 }
 
 void read_event(std::string_view bytes, std::vector<TrackedConnection>& all) {
@@ -158,8 +157,8 @@ Result<Fd> ConntrackEvents::open_socket() {
   if (!hear_only_of_translated(fd.get())) return no_events();
   sockaddr_nl address{};
   address.nl_family = AF_NETLINK;
-  address.nl_groups = NF_NETLINK_CONNTRACK_NEW | NF_NETLINK_CONNTRACK_UPDATE |
-                      NF_NETLINK_CONNTRACK_DESTROY;
+  address.nl_groups =
+      NF_NETLINK_CONNTRACK_NEW | NF_NETLINK_CONNTRACK_UPDATE | NF_NETLINK_CONNTRACK_DESTROY;
   if (::bind(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0) {
     return no_events();
   }

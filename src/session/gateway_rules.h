@@ -10,7 +10,7 @@ namespace berth::session {
 namespace sets {
 
 // Maps, to where it is forwarded: of an address of the machine, or of all that it has.
-inline constexpr char kTargets[] = "targets";        // address . protocol . port
+inline constexpr char kTargets[] = "targets";         // address . protocol . port
 inline constexpr char kAnyTargets[] = "any_targets";  // protocol . port
 // Whom nobody new may use any more. What comes there is refused, as if nobody listened.
 inline constexpr char kRefused[] = "refused";

@@ -21,7 +21,6 @@
 namespace berth::session {
 namespace {
 
-using Changes = RuleTable::Changes;
 using Element = RuleTable::Element;
 
 constexpr char kInsideTable[] = "berth-gateway";
@@ -101,6 +100,10 @@ Result<void> make_table(const network::NetworkNamespace& where, const std::strin
 
 }  // namespace
 
+NftablesGateway::Place NftablesGateway::Part::inner_place() const {
+  return {{}, place.protocol, place.port};
+}
+
 std::optional<NftablesGateway::Route> NftablesGateway::Part::inner_route() const {
   if (!inside) return std::nullopt;
   return Route{place.protocol, place.port, *inside};
@@ -137,9 +140,9 @@ Result<std::unique_ptr<NftablesGateway>> NftablesGateway::open(Config config,
     inside = TRY(open_side(std::move(where), kInsideTable, inner_gateway_rules(kInsideTable)));
   }
   auto poller = TRY(Poller::open());
-  std::unique_ptr<NftablesGateway> made(
-      new NftablesGateway(std::move(config), std::move(callbacks), std::move(poller),
-                          std::move(machine), std::move(inside)));
+  std::unique_ptr<NftablesGateway> made(new NftablesGateway(std::move(config), std::move(callbacks),
+                                                            std::move(poller), std::move(machine),
+                                                            std::move(inside)));
   TRY(made->start());
   return made;
 }
@@ -155,13 +158,15 @@ NftablesGateway::NftablesGateway(Config config, GatewayCallbacks callbacks,
       machine_(std::move(machine)),
       inside_(std::move(inside)) {}
 
+// What happens to connections is heard from before they are counted.
 Result<void> NftablesGateway::start() {
   auto socket = TRY(ConntrackEvents::open_socket());
   {
     const auto lock = poller_->enter();
-    TRY(find_left());
+    TRY(read_left());
     events_.emplace(*poller_, std::move(socket), [this](auto) { hear(); });
-    if (!events_->want(EPOLLIN)) return Error{Code::Exhausted, "the kernel watches no more sockets"};
+    if (!events_->want(EPOLLIN))
+      return Error{Code::Exhausted, "the kernel watches no more sockets"};
   }
   poller_->start(
       {.tend = [this](Time now) { return tend(now); }, .deliver = [this] { deliver(); }});
@@ -181,87 +186,102 @@ Result<void> NftablesGateway::remove_all(const std::string& tag) {
   std::set<std::string> ours;
   for (const char* set : {sets::kLive, sets::kCut}) {
     const auto elements = table.elements(set);
-    if (!elements) continue;  // there is no table
+    if (!elements && elements.error().code == Code::NotFound) return {};  // there is no table
+    if (!elements) return elements.error();
     for (const Element& element : *elements) ours.insert(element.key);
   }
   TRY(network::apply_rules(machine, no_gateway_rules(name)));
   if (ours.empty()) return {};
   auto connections = TRY(Conntrack::open(machine));
   for (const TrackedConnection& one : TRY(connections.list())) {
-    const Route route{one.connection.protocol, one.connection.asked_port,
-                      {one.target, one.target_port}};
-    if (ours.contains(key_of_route(route))) TRY(connections.remove(one.connection));
+    if (ours.contains(key_of_route(route_of(one)))) TRY(connections.remove(one.connection));
   }
   return {};
 }
 
 // --- What an earlier life has left -------------------------------------------------------------
 
-Result<void> NftablesGateway::find_left() {
-  std::set<std::string> live;
-  for (const Element& one : TRY(machine_.table.elements(sets::kLive))) live.insert(one.key);
-  std::map<std::string, std::string> inner;
-  if (inside_) {
-    for (const Element& one : TRY(inside_->table.elements(sets::kAnyTargets))) {
-      inner.emplace(one.key, one.value);
-    }
-  }
-  const auto add_left = [&](const std::string& key, bool is_any, const Target& target,
-                            bool refuses) {
-    ElementReader reader(key);
-    Part part;
-    if (!is_any) part.place.address = reader.address();
-    part.place.protocol = reader.protocol();
-    part.place.port = reader.port();
-    part.target = target;
-    part.refuses = refuses;
-    find_left_inside(part, inner);
-    if (live.erase(key_of_route(part.route())) > 0) left_.insert_or_assign(part.place, std::move(part));
-  };
-  for (const char* set : {sets::kTargets, sets::kAnyTargets}) {
-    for (const Element& one : TRY(machine_.table.elements(set))) {
-      ElementReader value(one.value);
-      const auto address = value.address();
-      add_left(one.key, set == sets::kAnyTargets, {address, value.port()}, false);
-    }
-  }
-  for (const char* set : {sets::kRefused, sets::kAnyRefused}) {
-    for (const Element& one : TRY(machine_.table.elements(set))) {
-      ElementReader key(one.key);
-      if (set == sets::kRefused) key.address();
-      const auto protocol = key.protocol();
-      const auto port = key.port();
-      for (const std::string& route : std::set<std::string>(live)) {
-        ElementReader reader(route);
-        if (reader.protocol() != protocol || reader.port() != port) continue;
-        const auto address = reader.address();
-        add_left(one.key, set == sets::kAnyRefused, {address, reader.port()}, true);
+// Reads the tables. What belongs to no connection that could be ours is not looked at.
+class NftablesGateway::LeftReader {
+ public:
+  explicit LeftReader(NftablesGateway& gateway) : gateway_(gateway) {}
+
+  Result<void> read() {
+    for (const Element& one : TRY(table().elements(sets::kLive))) live_.insert(one.key);
+    if (gateway_.inside_) {
+      for (const Element& one : TRY(gateway_.inside_->table.elements(sets::kAnyTargets))) {
+        inner_.emplace(one.key, one.value);
       }
     }
+    for (const Element& one : TRY(table().elements(sets::kTargets))) add_open(one);
+    for (const Element& one : TRY(table().elements(sets::kAnyTargets))) add_open(one);
+    for (const Element& one : TRY(table().elements(sets::kRefused))) add_refused(one);
+    for (const Element& one : TRY(table().elements(sets::kAnyRefused))) add_refused(one);
+    for (const Element& one : TRY(table().elements(sets::kCut))) add_cut(one);
+    return {};
   }
-  const Time now = shell::now();
-  for (const Element& one : TRY(machine_.table.elements(sets::kCut))) {
-    ElementReader reader(one.key);
+
+ private:
+  RuleTable& table() { return gateway_.machine_.table; }
+
+  static Place read_place(const Element& element) {
+    ElementReader reader(element.key);
+    Place place;
+    const bool is_any = element.set == sets::kAnyTargets || element.set == sets::kAnyRefused;
+    if (!is_any) place.address = reader.address();
+    place.protocol = reader.protocol();
+    place.port = reader.port();
+    return place;
+  }
+  static Target read_target(const std::string& value) {
+    ElementReader reader(value);
+    Target target;
+    target.address = reader.address();
+    target.port = reader.port();
+    return target;
+  }
+  static Route read_route(const std::string& key) {
+    ElementReader reader(key);
     Route route;
     route.protocol = reader.protocol();
     route.port = reader.port();
     route.target.address = reader.address();
     route.target.port = reader.port();
-    cuts_.emplace(route, Cut{std::nullopt, now});
+    return route;
   }
-  if (!cuts_.empty()) sweep_at_ = now;
-  return {};
-}
 
-void NftablesGateway::find_left_inside(Part& part,
-                                       const std::map<std::string, std::string>& inner) const {
-  if (!inside_address_ || part.target.address != *inside_address_) return;
-  const auto found = inner.find(key_of_place(Place{{}, part.place.protocol, part.place.port}));
-  if (found == inner.end()) return;
-  ElementReader value(found->second);
-  const auto address = value.address();
-  part.inside = Target{address, value.port()};
-}
+  void add(Part part) {
+    const auto inner = inner_.find(key_of_place(part.inner_place()));
+    const bool leads_inside =
+        gateway_.inside_address_ && part.target.address == *gateway_.inside_address_;
+    if (leads_inside && inner != inner_.end()) part.inside = read_target(inner->second);
+    gateway_.left_.insert_or_assign(part.place, std::move(part));
+  }
+  void add_open(const Element& element) {
+    Part part{.place = read_place(element), .target = read_target(element.value), .inside = {}};
+    if (live_.erase(key_of_route(part.route())) > 0) add(std::move(part));
+  }
+  // Where it leads only its connections tell.
+  void add_refused(const Element& element) {
+    const Place place = read_place(element);
+    for (const std::string& key : live_) {
+      const Route route = read_route(key);
+      if (route.protocol != place.protocol || route.port != place.port) continue;
+      return add({.place = place, .target = route.target, .inside = {}, .refuses = true});
+    }
+  }
+  void add_cut(const Element& element) {
+    const Time now = shell::now();
+    gateway_.cuts_.emplace(read_route(element.key), Cut{std::nullopt, now});
+    gateway_.sweep_at_ = now;
+  }
+
+  NftablesGateway& gateway_;
+  std::set<std::string> live_;                // routes
+  std::map<std::string, std::string> inner_;  // targets by places
+};
+
+Result<void> NftablesGateway::read_left() { return LeftReader(*this).read(); }
 
 void NftablesGateway::settle() {
   if (rest_) rest_->settle();
@@ -343,22 +363,40 @@ Result<void> NftablesGateway::open(const Forward& forward) {
 
 // First where it leads to, then how to come there.
 Result<void> NftablesGateway::add(std::vector<Part>& parts) {
-  Changes machine;
-  Changes inside;
+  Both changes;
   for (Part& part : parts) {
     inherit(part);
     forget_cut(part);
-    machine.add.push_back({sets::kLive, key_of_route(part.route())});
-    machine.add.push_back({sets::kSent, key_of_route(part.route())});
-    machine.add.push_back(part.refuses ? refused_element(part.place)
-                                       : target_element(part.place, part.target));
-    if (part.inside) {
-      inside.add.push_back(target_element(Place{{}, part.place.protocol, part.place.port}, *part.inside));
-    }
+    put(part, changes);
   }
-  if (try_commit(machine, inside)) return {};
+  if (try_commit(changes)) return {};
   TRY(mend());
-  return try_commit(machine, inside);
+  return try_commit(changes);
+}
+
+void NftablesGateway::put(const Part& part, Both& changes) {
+  const std::string route = key_of_route(part.route());
+  changes.machine.add.push_back({sets::kLive, route});
+  changes.machine.add.push_back({sets::kSent, route});
+  changes.machine.add.push_back(entrance(part));
+  if (part.inside) {
+    changes.inside.add.push_back(target_element(part.inner_place(), *part.inside));
+  }
+}
+
+void NftablesGateway::take_away(const Part& part, Both& changes) {
+  const std::string route = key_of_route(part.route());
+  changes.machine.remove.push_back(entrance(part));
+  changes.machine.remove.push_back({sets::kLive, route});
+  changes.machine.remove.push_back({sets::kSent, route});
+  changes.machine.add.push_back({sets::kCut, route});
+  if (part.inside) {
+    changes.inside.remove.push_back(target_element(part.inner_place(), *part.inside));
+  }
+}
+
+RuleTable::Element NftablesGateway::entrance(const Part& part) {
+  return part.refuses ? refused_element(part.place) : target_element(part.place, part.target);
 }
 
 // Somebody was cut off this very way: the kernel must forget them before others may use it.
@@ -371,7 +409,9 @@ void NftablesGateway::forget_cut(const Part& part) {
   }
   if (const auto all = machine_.connections.list()) remove_cut(*all, machine_, false, ignored);
   cuts_.erase(found);
-  commit({.remove = {{sets::kCut, key_of_route(part.route())}}, .add = {}}, {});
+  Both changes;
+  changes.machine.remove.push_back({sets::kCut, key_of_route(part.route())});
+  commit(changes);
 }
 
 void NftablesGateway::refuse_new(const std::string& id) {
@@ -379,13 +419,14 @@ void NftablesGateway::refuse_new(const std::string& id) {
   const auto lock = poller_->enter();
   const auto found = forwards_.find(id);
   if (found == forwards_.end()) return;
-  Changes changes;
+  Both changes;
   for (Part& part : found->second.parts) {
-    if (std::exchange(part.refuses, true)) continue;
-    changes.remove.push_back(target_element(part.place, part.target));
-    changes.add.push_back(refused_element(part.place));
+    if (part.refuses) continue;
+    changes.machine.remove.push_back(entrance(part));
+    part.refuses = true;
+    changes.machine.add.push_back(entrance(part));
   }
-  commit(changes, {});
+  commit(changes);
 }
 
 void NftablesGateway::close(const std::string& id) {
@@ -402,37 +443,27 @@ void NftablesGateway::close(const std::string& id) {
 // The rules refuse at once whoever is connected; that they are forgotten can wait.
 void NftablesGateway::end(const std::vector<Part>& parts) {
   if (parts.empty()) return;
-  Changes machine;
-  Changes inside;
+  Both changes;
   const Time now = shell::now();
   for (const Part& part : parts) {
-    const std::string route = key_of_route(part.route());
-    machine.remove.push_back(part.refuses ? refused_element(part.place)
-                                          : target_element(part.place, part.target));
-    machine.remove.push_back({sets::kLive, route});
-    machine.remove.push_back({sets::kSent, route});
-    machine.add.push_back({sets::kCut, route});
-    if (part.inside) {
-      inside.remove.push_back(
-          target_element(Place{{}, part.place.protocol, part.place.port}, *part.inside));
-    }
+    take_away(part, changes);
     cuts_.insert_or_assign(part.route(), Cut{part.inner_route(), now});
   }
-  commit(machine, inside);
+  commit(changes);
   take_earlier(sweep_at_, std::optional(now + kSweepWait));
   poller_->wake();
 }
 
 // --- The kernel --------------------------------------------------------------------------------
 
-Result<void> NftablesGateway::try_commit(const Changes& machine, const Changes& inside) {
-  if (inside_) TRY(inside_->table.change(inside));
-  return machine_.table.change(machine);
+Result<void> NftablesGateway::try_commit(const Both& changes) {
+  if (inside_) TRY(inside_->table.change(changes.inside));
+  return machine_.table.change(changes.machine);
 }
 
 // What is written down here holds: if the kernel has something else, it is told all of it again.
-void NftablesGateway::commit(const Changes& machine, const Changes& inside) {
-  const auto done = try_commit(machine, inside);
+void NftablesGateway::commit(const Both& changes) {
+  const auto done = try_commit(changes);
   if (done) return;
   const auto mended = mend();
   shell::log(shell::LogLevel::Warning, "the rules of the gateway had to be made again",
@@ -445,32 +476,26 @@ Result<void> NftablesGateway::mend() {
   if (inside_) {
     TRY(network::apply_rules(inside_->where, no_gateway_rules(kInsideTable) + inside_->rules));
   }
-  Changes machine;
-  Changes inside;
-  const auto put = [&](const Part& part) {
-    machine.add.push_back({sets::kLive, key_of_route(part.route())});
-    machine.add.push_back({sets::kSent, key_of_route(part.route())});
-    machine.add.push_back(part.refuses ? refused_element(part.place)
-                                       : target_element(part.place, part.target));
-    if (part.inside) {
-      inside.add.push_back(
-          target_element(Place{{}, part.place.protocol, part.place.port}, *part.inside));
-    }
-  };
+  Both all;
   for (const auto& [id, forward] : forwards_) {
-    for (const Part& part : forward.parts) put(part);
+    for (const Part& part : forward.parts) put(part, all);
   }
-  for (const auto& [place, part] : left_) put(part);
-  for (const auto& [route, cut] : cuts_) machine.add.push_back({sets::kCut, key_of_route(route)});
-  return try_commit(machine, inside);
+  for (const auto& [place, part] : left_) put(part, all);
+  for (const auto& [route, cut] : cuts_) {
+    all.machine.add.push_back({sets::kCut, key_of_route(route)});
+  }
+  return try_commit(all);
 }
 
 // --- Connections -------------------------------------------------------------------------------
 
+NftablesGateway::Route NftablesGateway::route_of(const TrackedConnection& tracked) {
+  const Connection& connection = tracked.connection;
+  return {connection.protocol, connection.asked_port, {tracked.target, tracked.target_port}};
+}
+
 NftablesGateway::OpenForward* NftablesGateway::find_by_route(const TrackedConnection& tracked) {
-  const auto found = by_route_.find(Route{tracked.connection.protocol,
-                                          tracked.connection.asked_port,
-                                          {tracked.target, tracked.target_port}});
+  const auto found = by_route_.find(route_of(tracked));
   return found == by_route_.end() ? nullptr : &forwards_.at(found->second);
 }
 
@@ -499,6 +524,7 @@ std::optional<Traffic> NftablesGateway::traffic(const std::string& id) {
     const auto lock = poller_->enter();
     const auto found = forwards_.find(id);
     if (found != forwards_.end()) {
+      hear();  // what is known by now
       Traffic traffic{.connections = found->second.connections, .open = found->second.open};
       for (const Part& part : found->second.parts) {
         const std::string key = key_of_route(part.route());
@@ -586,14 +612,15 @@ void NftablesGateway::sweep() {
   std::set<Route> found;
   if (inner && inside_) remove_cut(*inner, *inside_, true, found);
   if (outer) remove_cut(*outer, machine_, false, found);
-  Changes changes;
+  Both changes;
   const Time now = shell::now();
   std::erase_if(cuts_, [&](const auto& one) {
-    const bool is_over = inner && outer && !found.contains(one.first) && one.second.since + kCutFor <= now;
-    if (is_over) changes.remove.push_back({sets::kCut, key_of_route(one.first)});
+    const bool is_over =
+        inner && outer && !found.contains(one.first) && one.second.since + kCutFor <= now;
+    if (is_over) changes.machine.remove.push_back({sets::kCut, key_of_route(one.first)});
     return is_over;
   });
-  commit(changes, {});
+  commit(changes);
   if (cuts_.empty()) return;
   take_earlier(sweep_at_, std::optional(now + kCutFor));
   poller_->wake();
@@ -607,8 +634,7 @@ void NftablesGateway::remove_cut(const std::vector<TrackedConnection>& all, Side
     if (is_inner && one.inner) cut.emplace(*one.inner, route);
   }
   for (const TrackedConnection& one : all) {
-    const auto whose = cut.find(Route{one.connection.protocol, one.connection.asked_port,
-                                      {one.target, one.target_port}});
+    const auto whose = cut.find(route_of(one));
     if (whose == cut.end()) continue;
     found.insert(whose->second);
     if (const auto removed = side.connections.remove(one.connection); !removed) {

@@ -24,7 +24,8 @@ namespace berth::session {
 // of a machine has a table of its own. A port is held by a socket that nobody is heard at, so that
 // none is taken from who listens there. IPv4 only.
 //
-// A thread hears of connections, and forgets those that were cut, which the rules refuse until then.
+// A thread hears of connections, and forgets those that were cut, which the rules refuse until
+// then.
 class NftablesGateway final : public Gateway {
  public:
   // Where Reach::Network is: what is sent to the address goes into that network namespace.
@@ -80,6 +81,7 @@ class NftablesGateway final : public Gateway {
     Fd hold = {};
 
     Route route() const { return {place.protocol, place.port, target}; }
+    Place inner_place() const;
     std::optional<Route> inner_route() const;
     bool leads_as(const Part& other) const;
   };
@@ -105,14 +107,23 @@ class NftablesGateway final : public Gateway {
     Conntrack listing;      // by the thread alone
   };
 
+  struct Both {
+    RuleTable::Changes machine;
+    RuleTable::Changes inside;
+  };
+  class LeftReader;
+
   NftablesGateway(Config config, GatewayCallbacks callbacks, std::unique_ptr<Poller> poller,
                   Side machine, std::optional<Side> inside);
 
   static Result<Side> open_side(network::NetworkNamespace where, std::string table,
                                 std::string rules);
   Result<void> start();
-  Result<void> find_left();
-  void find_left_inside(Part& part, const std::map<std::string, std::string>& inner) const;
+  Result<void> read_left();
+  static Route route_of(const TrackedConnection& tracked);
+  static RuleTable::Element entrance(const Part& part);
+  static void put(const Part& part, Both& changes);
+  static void take_away(const Part& part, Both& changes);
 
   // With the lock:
   Result<std::vector<Part>> make_parts(const Forward& forward);
@@ -121,13 +132,12 @@ class NftablesGateway final : public Gateway {
   void inherit(Part& part);
   void forget_cut(const Part& part);
   void end(const std::vector<Part>& parts);
-  void commit(const RuleTable::Changes& machine, const RuleTable::Changes& inside);
-  Result<void> try_commit(const RuleTable::Changes& machine, const RuleTable::Changes& inside);
+  void commit(const Both& changes);
+  Result<void> try_commit(const Both& changes);
   Result<void> mend();
   Result<void> lead_to_loopback(const Part& part);
   void hear();
   void take_news(const TrackedConnection& tracked);
-  void changed(const std::string& id);
   OpenForward* find_by_route(const TrackedConnection& tracked);
   void remove_cut(const std::vector<TrackedConnection>& all, Side& side, bool is_inner,
                   std::set<Route>& found);

@@ -1,10 +1,12 @@
 #include "session/nftables_gateway.h"
 
 #include <sched.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include <memory>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "base/check.h"
@@ -71,6 +73,373 @@ struct NftablesHarness {
 };
 
 INSTANTIATE_TYPED_TEST_SUITE_P(Nftables, GatewayConformance, NftablesHarness);
+
+// Lives of an agent's gateway, one after the other, and what they are used by.
+class NftablesGatewayTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    if (!can_have_rules()) GTEST_SKIP() << "rules need root and nft";
+    gateway_ = open_gateway(told_);
+    ASSERT_NE(gateway_, nullptr);
+  }
+
+  void restart() {
+    gateway_.reset();
+    gateway_ = open_gateway(told_);
+  }
+  Forward open_tcp(const std::string& id, const Port& target) {
+    const Forward forward{
+        .id = id, .listen = {"127.0.0.1", testing::free_port()}, .tcp = target.endpoint()};
+    EXPECT_TRUE(gateway_->open(forward));
+    return forward;
+  }
+  static Forward renamed(Forward forward, const std::string& id) {
+    forward.id = id;
+    return forward;
+  }
+  std::string nft(std::vector<std::string> arguments) {
+    arguments.insert(arguments.begin(), runtime::find_program("nft"));
+    const auto done = network_.get().run(
+        [&] { return runtime::run_command(arguments, std::chrono::seconds(30)); });
+    return done ? done->output : done.error().message;
+  }
+  std::string rules() { return nft({"list", "ruleset"}); }
+  static bool passes(const Stream& from, const Stream& to) {
+    return from.send("still") && to.receive(5) == "still";
+  }
+  static bool is_cut(const Stream& stream) {
+    stream.send("?");
+    return stream.is_over();
+  }
+
+  OwnNetwork network_;
+  testing::Told told_;
+  std::unique_ptr<NftablesGateway> gateway_;
+};
+
+TEST_F(NftablesGatewayTest, WhoIsConnectedStaysAndOthersComeWhileNobodyIsThere) {
+  const Port target(SOCK_STREAM);
+  const auto forward = open_tcp("1", target);
+  const auto client = Stream::connect(forward.listen);
+  const auto server = target.accept();
+  gateway_.reset();
+  EXPECT_TRUE(passes(client, server));
+  const auto other = Stream::connect(forward.listen);
+  const auto other_server = target.accept();
+  EXPECT_TRUE(passes(other, other_server));
+  restart();
+  ASSERT_TRUE(gateway_->open(renamed(forward, "2")));
+  gateway_->settle();
+  EXPECT_TRUE(told_.has("2 has 2"));
+  EXPECT_TRUE(told_.has("used 2"));
+  EXPECT_TRUE(passes(server, client));
+  EXPECT_TRUE(passes(other_server, other));
+  gateway_->close("2");
+  EXPECT_TRUE(is_cut(client));
+}
+
+TEST_F(NftablesGatewayTest, WhatNobodyWantsInTheNextLifeIsClosed) {
+  const Port target(SOCK_STREAM);
+  const auto wanted = open_tcp("1", target);
+  const auto unwanted = open_tcp("2", target);
+  const auto refusing = open_tcp("3", target);
+  const auto kept = Stream::connect(wanted.listen);
+  const auto kept_server = target.accept();
+  const auto client = Stream::connect(unwanted.listen);
+  const auto server = target.accept();
+  gateway_->refuse_new("3");
+  restart();
+  ASSERT_TRUE(gateway_->open(renamed(wanted, "4")));
+  gateway_->settle();
+  EXPECT_TRUE(is_cut(client));
+  EXPECT_TRUE(is_cut(server));
+  EXPECT_FALSE(Stream::connect(unwanted.listen).is_open());
+  EXPECT_FALSE(Stream::connect(refusing.listen).is_open());
+  EXPECT_TRUE(passes(kept, kept_server));
+  EXPECT_TRUE(becomes([&] {
+    return rules().find("tcp . " + std::to_string(unwanted.listen.port)) == std::string::npos;
+  }));
+}
+
+TEST_F(NftablesGatewayTest, WhoIsRefusedIsSoInTheNextLife) {
+  const Port target(SOCK_STREAM);
+  const auto forward = open_tcp("1", target);
+  const auto client = Stream::connect(forward.listen);
+  const auto server = target.accept();
+  gateway_->refuse_new("1");
+  restart();
+  ASSERT_TRUE(gateway_->open(renamed(forward, "2")));
+  gateway_->settle();
+  EXPECT_FALSE(Stream::connect(forward.listen).is_open());
+  EXPECT_TRUE(passes(client, server));
+  gateway_->close("2");
+  EXPECT_TRUE(is_cut(client));
+}
+
+TEST_F(NftablesGatewayTest, APortThatAStrangerTookMeanwhileIsHis) {
+  const Port target(SOCK_STREAM);
+  const auto forward = open_tcp("1", target);
+  gateway_.reset();
+  const Port stranger(SOCK_STREAM, forward.listen.port);
+  ASSERT_TRUE(stranger.is_open());
+  restart();
+  EXPECT_EQ(gateway_->open(renamed(forward, "2")).error().code, Code::Conflict);
+  gateway_->settle();
+  const auto client = Stream::connect(forward.listen);
+  EXPECT_TRUE(passes(client, stranger.accept()));
+}
+
+TEST_F(NftablesGatewayTest, NobodyOfASessionReachesTheNextOneAtThePort) {
+  const Port target(SOCK_STREAM);
+  auto forward = open_tcp("1", target);
+  const auto client = Stream::connect(forward.listen);
+  const auto server = target.accept();
+  gateway_->close("1");
+  const Port next(SOCK_STREAM);
+  forward.tcp = next.endpoint();
+  ASSERT_TRUE(gateway_->open(renamed(forward, "2")));
+  EXPECT_TRUE(is_cut(client));
+  EXPECT_TRUE(is_cut(server));
+  const auto other = Stream::connect(forward.listen);
+  EXPECT_TRUE(passes(other, next.accept()));
+}
+
+TEST_F(NftablesGatewayTest, DatagramsOfASessionDoNotReachTheNextOne) {
+  const Port target(SOCK_DGRAM);
+  Forward forward{
+      .id = "1", .listen = {"127.0.0.1", testing::free_port()}, .udp = target.endpoint()};
+  ASSERT_TRUE(gateway_->open(forward));
+  const Port client(SOCK_DGRAM);
+  client.send("1", forward.listen);
+  const auto from = target.receive().from;
+  gateway_->close("1");
+  const Port next(SOCK_DGRAM);
+  forward.udp = next.endpoint();
+  ASSERT_TRUE(gateway_->open(renamed(forward, "2")));
+  target.send("late", from);
+  client.send("late", forward.listen);
+  const Port other(SOCK_DGRAM);
+  other.send("2", forward.listen);
+  const auto heard = next.receive();
+  EXPECT_EQ(heard.bytes, "2");
+}
+
+TEST_F(NftablesGatewayTest, RefusedDatagramsAreAnswered) {
+  const Port target(SOCK_DGRAM);
+  const Forward forward{
+      .id = "1", .listen = {"127.0.0.1", testing::free_port()}, .udp = target.endpoint()};
+  ASSERT_TRUE(gateway_->open(forward));
+  gateway_->refuse_new("1");
+  const Port client(SOCK_DGRAM);
+  const auto to = SocketAddress::of(forward.listen);
+  ASSERT_EQ(::connect(client.fd(), to->get(), to->size()), 0);
+  ::send(client.fd(), "?", 1, 0);
+  char byte = 0;
+  EXPECT_EQ(::recv(client.fd(), &byte, 1, 0), -1);
+  EXPECT_EQ(errno, ECONNREFUSED);
+}
+
+TEST_F(NftablesGatewayTest, TwoAgentsOfAMachineDoNotMeet) {
+  testing::Told other_told;
+  auto other = open_gateway(other_told, "4567cdef");
+  const Port target(SOCK_STREAM);
+  const auto ours = open_tcp("1", target);
+  const Forward theirs{
+      .id = "1", .listen = {"127.0.0.2", ours.listen.port}, .tcp = target.endpoint()};
+  ASSERT_TRUE(other->open(theirs));
+  const auto client = Stream::connect(theirs.listen);
+  const auto server = target.accept();
+  gateway_->close("1");
+  restart();
+  gateway_->settle();
+  gateway_.reset();
+  ASSERT_TRUE(NftablesGateway::remove_all("0123abcd"));
+  EXPECT_TRUE(passes(client, server));
+  EXPECT_EQ(rules().find("0123abcd"), std::string::npos);
+}
+
+TEST_F(NftablesGatewayTest, WhoIsConnectedIsCutWhenAllIsTakenAway) {
+  const Port target(SOCK_STREAM);
+  const auto forward = open_tcp("1", target);
+  const auto client = Stream::connect(forward.listen);
+  const auto server = target.accept();
+  gateway_.reset();
+  ASSERT_TRUE(NftablesGateway::remove_all("0123abcd"));
+  EXPECT_TRUE(is_cut(client));
+  ASSERT_TRUE(NftablesGateway::remove_all("0123abcd"));
+}
+
+TEST_F(NftablesGatewayTest, RulesThatSomebodyHasFlushedAreMadeAgain) {
+  const Port target(SOCK_STREAM);
+  const auto first = open_tcp("1", target);
+  nft({"flush", "ruleset"});
+  const auto second = open_tcp("2", target);
+  for (const Forward& forward : {first, second}) {
+    const auto client = Stream::connect(forward.listen);
+    EXPECT_TRUE(passes(client, target.accept()));
+  }
+}
+
+TEST_F(NftablesGatewayTest, WhatRulesAreNotMadeForIsForwardedByTheOther) {
+  gateway_.reset();
+  auto rest = Forwarder::open({}, told_callbacks(told_));
+  auto made =
+      NftablesGateway::open({.tag = "0123abcd", .rest = *std::move(rest)}, told_callbacks(told_));
+  ASSERT_TRUE(made);
+  const Port target(SOCK_STREAM);
+  const Forward forward{
+      .id = "6", .listen = {"::1", testing::free_port()}, .tcp = target.endpoint()};
+  if (!(*made)->open(forward)) GTEST_SKIP() << "this machine has no IPv6";
+  const auto client = Stream::connect(forward.listen);
+  EXPECT_TRUE(passes(client, target.accept()));
+  EXPECT_EQ((*made)->traffic("6")->connections, 1u);
+  (*made)->close("6");
+  EXPECT_TRUE(is_cut(client));
+}
+
+// --- Over a wire -------------------------------------------------------------------------------
+
+// Another machine, or the instances' own network, at the other end of a wire.
+class Elsewhere {
+ public:
+  struct Wire {
+    const char* device;
+    const char* address;  // here
+    const char* other_device;
+    const char* other_address;  // there
+  };
+  Elsewhere(const network::NetworkNamespace& here, const Wire& wire)
+      : name_("berth-test-gw-" + std::to_string(::getpid())),
+        there_(*network::NetworkNamespace::make(name_)) {
+    auto links = network::Links::open(here);
+    CHECK(links
+              ->make(network::VethSpec{.name = wire.device,
+                                       .alias = "",
+                                       .peer_name = wire.other_device,
+                                       .peer_namespace = there_.fd()})
+              .has_value(),
+          "a wire");
+    set_up(here, wire.device, wire.address);
+    set_up(there_, wire.other_device, wire.other_address);
+  }
+  ~Elsewhere() { network::NetworkNamespace::remove(name_); }
+
+  const std::string& name() const { return name_; }
+  const network::NetworkNamespace& get() const { return there_; }
+  void route_by(const char* gateway) {
+    CHECK(
+        network::Links::open(there_)->ensure_default_route(*model::parse_ipv4(gateway)).has_value(),
+        "a route");
+  }
+  Stream connect(const Endpoint& to) const {
+    Stream stream;
+    std::thread([&] {
+      CHECK(::setns(there_.fd(), CLONE_NEWNET) == 0, "there");
+      stream = Stream::connect(to);
+    }).join();
+    return stream;
+  }
+  std::unique_ptr<Port> listen(const std::string& address) const {
+    std::unique_ptr<Port> port;
+    std::thread([&] {
+      CHECK(::setns(there_.fd(), CLONE_NEWNET) == 0, "there");
+      port = std::make_unique<Port>(SOCK_STREAM, 0, address);
+    }).join();
+    return port;
+  }
+
+ private:
+  static void set_up(const network::NetworkNamespace& where, const char* device,
+                     const char* address) {
+    auto links = network::Links::open(where);
+    const auto link = links->find(device);
+    CHECK(links->ensure_address((*link)->index, *model::parse_ipv4(address), 24).has_value(),
+          "an address");
+    CHECK(links->set_up((*link)->index).has_value(), "it is up");
+  }
+
+  const std::string name_;
+  const network::NetworkNamespace there_;
+};
+
+constexpr Elsewhere::Wire kWire{"eth0", "192.0.2.1", "eth0", "192.0.2.2"};
+constexpr Elsewhere::Wire kUplink{"bh0123abcd", "198.18.0.1", "up", "198.18.0.2"};
+
+TEST_F(NftablesGatewayTest, ClientsFromElsewhereReachWhoListensAtTheLoopbackOnly) {
+  const Elsewhere elsewhere(network_.get(), kWire);
+  for (const char* address : {"192.0.2.1", "0.0.0.0"}) {
+    const Port target(SOCK_STREAM);
+    const Forward forward{
+        .id = address, .listen = {address, testing::free_port()}, .tcp = target.endpoint()};
+    ASSERT_TRUE(gateway_->open(forward));
+    const Endpoint outside{"192.0.2.1", forward.listen.port};
+    const auto client = elsewhere.connect(outside);
+    ASSERT_TRUE(client.is_open());
+    const auto server = target.accept();
+    EXPECT_TRUE(passes(client, server));
+    const auto local = Stream::connect(outside);
+    EXPECT_TRUE(passes(local, target.accept()));
+    gateway_->close(address);
+    EXPECT_TRUE(is_cut(client));
+    EXPECT_TRUE(is_cut(server));
+    EXPECT_FALSE(elsewhere.connect(outside).is_open());
+  }
+}
+
+TEST_F(NftablesGatewayTest, WhoListensAtEveryAddressIsReachedFromElsewhere) {
+  const Elsewhere elsewhere(network_.get(), kWire);
+  const Port target(SOCK_STREAM, 0, "0.0.0.0");
+  const Forward forward{.id = "1",
+                        .listen = {"192.0.2.1", testing::free_port()},
+                        .tcp = Endpoint{"127.0.0.1", target.endpoint().port}};
+  ASSERT_TRUE(gateway_->open(forward));
+  const auto client = elsewhere.connect(forward.listen);
+  EXPECT_TRUE(passes(client, target.accept()));
+  gateway_->close("1");
+  EXPECT_FALSE(elsewhere.connect(forward.listen).is_open());
+}
+
+TEST_F(NftablesGatewayTest, LoopbackAddressesAreNotReachedFromElsewhere) {
+  Elsewhere elsewhere(network_.get(), kWire);
+  const Port target(SOCK_STREAM);
+  const Forward forward{
+      .id = "1", .listen = {"192.0.2.1", testing::free_port()}, .tcp = target.endpoint()};
+  ASSERT_TRUE(gateway_->open(forward));
+  const std::string all = rules();
+  EXPECT_NE(all.find("iifname != \"lo\" ip daddr 127.0.0.0/8 drop"), std::string::npos) << all;
+}
+
+TEST_F(NftablesGatewayTest, TheInstancesOwnNetworkIsReachedAlsoFromTheLoopback) {
+  Elsewhere inside(network_.get(), kUplink);
+  inside.route_by("198.18.0.1");
+  const auto target = inside.listen("198.18.0.2");
+  gateway_.reset();
+  const NftablesGateway::Inside where{inside.name(), *model::parse_ipv4("198.18.0.2")};
+  const auto open_again = [&] {
+    auto made = NftablesGateway::open({.tag = "0123abcd", .inside = where}, told_callbacks(told_));
+    EXPECT_TRUE(made);
+    gateway_ = *std::move(made);
+  };
+  open_again();
+  const Forward forward{.id = "1",
+                        .listen = {"127.0.0.1", testing::free_port()},
+                        .tcp = target->endpoint(),
+                        .reach = Reach::Network};
+  ASSERT_TRUE(gateway_->open(forward));
+  const auto client = Stream::connect(forward.listen);
+  ASSERT_TRUE(client.is_open());
+  const auto server = target->accept();
+  EXPECT_TRUE(passes(client, server));
+  open_again();
+  ASSERT_TRUE(gateway_->open(renamed(forward, "2")));
+  gateway_->settle();
+  EXPECT_TRUE(passes(client, server));
+  EXPECT_TRUE(passes(server, client));
+  gateway_->close("2");
+  EXPECT_TRUE(is_cut(client));
+  EXPECT_TRUE(is_cut(server));
+  EXPECT_FALSE(Stream::connect(forward.listen).is_open());
+}
 
 }  // namespace
 }  // namespace berth::session

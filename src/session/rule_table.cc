@@ -53,8 +53,8 @@ void read_elements(const Listed& listed, const std::string& set,
                    std::vector<RuleTable::Element>& all) {
   const Attributes list = listed.attributes<nfgenmsg>().nested(NFTA_SET_ELEM_LIST_ELEMENTS);
   for (const Attributes& element : list.all(NFTA_LIST_ELEM)) {
-    all.push_back({set, value_of(element, NFTA_SET_ELEM_KEY),
-                   value_of(element, NFTA_SET_ELEM_DATA), bytes_of(element)});
+    all.push_back({set, value_of(element, NFTA_SET_ELEM_KEY), value_of(element, NFTA_SET_ELEM_DATA),
+                   bytes_of(element)});
   }
 }
 
@@ -131,8 +131,7 @@ Result<void> RuleTable::change(const Changes& changes) {
   for (std::size_t i = 0; i < messages.size(); i += kChangesMax) {
     const auto begin = messages.begin() + static_cast<std::ptrdiff_t>(i);
     const auto count = std::min(kChangesMax, messages.size() - i);
-    TRY(netlink_.commit(NFNL_SUBSYS_NFTABLES,
-                        {begin, begin + static_cast<std::ptrdiff_t>(count)}));
+    TRY(netlink_.commit(NFNL_SUBSYS_NFTABLES, {begin, begin + static_cast<std::ptrdiff_t>(count)}));
   }
   return {};
 }

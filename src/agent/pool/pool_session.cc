@@ -15,10 +15,8 @@ PoolSession::PoolSession(model::KeptSession kept) : kept_(std::move(kept)) {
   if (kept_.state == SessionState::Starting) return;
   app_ = App::Opened;
   tells_again_ = true;
-  if (kept_.state == SessionState::Closing) {
-    ends_as_ = SessionState::Closed;
-    endpoints_ = Endpoints::Closed;
-  }
+  endpoints_ = Endpoints::Left;
+  if (kept_.state == SessionState::Closing) ends_as_ = SessionState::Closed;
 }
 
 model::ReportedSession PoolSession::report(Time now) const {
@@ -128,7 +126,7 @@ void PoolSession::begin(const Context& context, const Host& host) {
     context.act_for_pool(OpenInApp{spec().instance, spec().ref.key.name, spec().data});
   }
   const bool app_is_ready = !host.has_app || app_ == App::Opened;
-  if (app_is_ready && endpoints_ == Endpoints::None) {
+  if (app_is_ready && (endpoints_ == Endpoints::None || endpoints_ == Endpoints::Left)) {
     find_ports(host);
     context.act_for_pool(OpenEndpoints{spec().ref, spec().instance, spec().ports});
     endpoints_ = Endpoints::Asked;
@@ -163,7 +161,8 @@ void PoolSession::end(const Context& context, const Host& host) {
     grace_ = bounded(spec().close_grace);
     kept_.closes_by = context.now + grace_;
   }
-  if (!refuses_ && endpoints_ == Endpoints::Open) context.act_for_pool(RefuseNew{spec().ref});
+  const bool are_open = endpoints_ == Endpoints::Open || endpoints_ == Endpoints::Left;
+  if (!refuses_ && are_open) context.act_for_pool(RefuseNew{spec().ref});
   refuses_ = true;
   const bool ends_by_app = host.has_app && !is_lost_ && grace_ > Duration{};
   if (ends_by_app && (app_ == App::Told || app_ == App::Opened)) {

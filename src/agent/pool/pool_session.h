@@ -20,7 +20,7 @@ class PoolSession {
   };
 
   explicit PoolSession(model::SessionSpec spec);
-  // In an earlier life of the agent it was as noted: its endpoints have to be opened again.
+  // In an earlier life of the agent it was as noted: this one has to ask for its endpoints again.
   explicit PoolSession(model::KeptSession kept);
 
   const model::SessionSpec& spec() const { return kept_.session; }
@@ -53,7 +53,8 @@ class PoolSession {
 
  private:
   enum class App { Untold, Told, Opened, ToldToClose, Closed };
-  enum class Endpoints { None, Asked, Open, Closing, Closed };
+  // Left: an earlier life of the agent has opened them; whoever is connected may still be.
+  enum class Endpoints { None, Left, Asked, Open, Closing, Closed };
 
   bool is_ending() const { return ends_as_.has_value(); }
   void enter(model::SessionState state);

@@ -186,6 +186,17 @@ void keep_pool_note(const std::filesystem::path& state_dir, const model::Instanc
   static_cast<void>(directory.write(kPoolFile, codec::encode_record(note)));
 }
 
+std::map<model::InstanceKey, model::PoolNote> pool_notes_of_runs(
+    const std::filesystem::path& state_dir) {
+  std::map<model::InstanceKey, model::PoolNote> notes;
+  for (const RunDirectory& directory : RunDirectory::all(state_dir)) {
+    const auto record = directory.is_supervised() ? directory.record() : std::nullopt;
+    if (!record || !model::is_pool_instance(record->found.key)) continue;
+    if (auto note = directory.pool_note()) notes.emplace(record->found.key, *std::move(note));
+  }
+  return notes;
+}
+
 std::vector<RunDirectory> RunDirectory::of(const std::filesystem::path& state_dir,
                                            const model::InstanceKey& key) {
   std::vector<RunDirectory> found;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <filesystem>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -47,6 +48,10 @@ void keep_pool_note(const std::filesystem::path& state_dir, const model::Instanc
 
 // Whose runs there are.
 std::vector<model::InstanceKey> instances_of_runs(const std::filesystem::path& state_dir);
+
+// What was kept last of the pool instances that run.
+std::map<model::InstanceKey, model::PoolNote> pool_notes_of_runs(
+    const std::filesystem::path& state_dir);
 
 // Tells the machine's boots apart.
 std::string boot_of_machine();
