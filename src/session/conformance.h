@@ -253,6 +253,16 @@ TYPED_TEST_P(GatewayConformance, ClosingCutsAndRefuses) {
   this->gateway().close("a");
 }
 
+TYPED_TEST_P(GatewayConformance, ClosingCutsAlsoWhoIsSilent) {
+  const auto target = this->inside(SOCK_STREAM);
+  const auto forward = this->tcp_forward("a", target);
+  this->open(forward);
+  const auto [client, server] = this->connect(forward, target);
+  this->gateway().close("a");
+  EXPECT_TRUE(client.is_over());
+  EXPECT_TRUE(server.is_over());
+}
+
 TYPED_TEST_P(GatewayConformance, AClosedPortIsFreeAtOnce) {
   const auto target = this->inside(SOCK_STREAM);
   const auto udp = this->inside(SOCK_DGRAM);
@@ -323,8 +333,9 @@ REGISTER_TYPED_TEST_SUITE_P(GatewayConformance, ForwardsTcpBothWays, ForwardsThe
                             AClientOfUdpStaysTheSame, TcpAndUdpShareANumber,
                             ATakenPortIsAConflictAndLeavesNothing, TheSameAgainIsNothingNew,
                             RefusesWhatMakesNoSense, RefusesWhoIsNewAndLetsTheOthersStay,
-                            ClosingCutsAndRefuses, AClosedPortIsFreeAtOnce,
-                            ClosingOneLeavesTheOthers, ATargetThatIsNotThereEndsTheConnection,
+                            ClosingCutsAndRefuses, ClosingCutsAlsoWhoIsSilent,
+                            AClosedPortIsFreeAtOnce, ClosingOneLeavesTheOthers,
+                            ATargetThatIsNotThereEndsTheConnection,
                             TellsThatItIsUsedOnceAndByHowMany, ADatagramIsAUse);
 
 }  // namespace berth::session

@@ -70,6 +70,8 @@ std::optional<TrackedConnection> read_connection(const Attributes& attributes) {
       {there->protocol, there->from, there->from_port, there->to, there->to_port},
       back->from,
       back->from_port,
+      back->to,
+      back->to_port,
       has_ended(attributes)};
 }
 

@@ -33,6 +33,8 @@ struct TrackedConnection {
   Connection connection;
   model::Ipv4 target;
   std::uint16_t target_port = 0;
+  model::Ipv4 seen;  // as the target sees the client
+  std::uint16_t seen_port = 0;
   bool is_over = false;  // gone, or both ends have ended it
 };
 

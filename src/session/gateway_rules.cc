@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "network/names.h"
+#include "session/poke.h"
 
 namespace berth::session {
 namespace {
@@ -25,7 +26,9 @@ add chain ip {0} leaving {{ type nat hook postrouting priority 100; policy accep
 add chain ip {0} input {{ type filter hook input priority 0; policy accept; }}
 add chain ip {0} forward {{ type filter hook forward priority 0; policy accept; }}
 add chain ip {0} output {{ type filter hook output priority 0; policy accept; }}
+add chain ip {0} poking {{ type filter hook output priority -300; policy accept; }}
 add chain ip {0} cutting
+flush chain ip {0} poking
 flush chain ip {0} arriving
 flush chain ip {0} local
 flush chain ip {0} leaving
@@ -35,9 +38,11 @@ flush chain ip {0} output
 flush chain ip {0} cutting
 )";
 
-// Whoever comes, from elsewhere or from the machine itself, is led to the target.
+// Whoever comes, from elsewhere or from the machine itself, is led to the target. What is left of a
+// connection that is forgotten is not: it does not begin with a SYN.
 constexpr char kLeading[] =
-    R"(add rule ip {0} {1} dnat ip to ip daddr . meta l4proto . th dport map @targets
+    R"(add rule ip {0} {1} tcp flags & (fin | syn | rst | ack) != syn return
+add rule ip {0} {1} dnat ip to ip daddr . meta l4proto . th dport map @targets
 add rule ip {0} {1} fib daddr type local dnat ip to meta l4proto . th dport map @any_targets
 )";
 
@@ -62,6 +67,9 @@ add rule ip {0} output ct status dnat ct direction reply meta l4proto {1} {2} @s
 constexpr char kWhose[] =
     "meta l4proto . ct original proto-dst . ct reply ip saddr . ct reply proto-src";
 
+// See session/poke.h.
+constexpr char kPoking[] = "add rule ip {} poking meta mark {} notrack\n";
+
 // What tells a peer that it is cut must not be cut itself.
 constexpr char kCutting[] = R"(add rule ip {0} cutting ct status & dnat == 0 return
 add rule ip {0} cutting tcp flags & rst == rst return
@@ -72,6 +80,8 @@ constexpr char kInner[] = R"(add table ip {0}
 add map ip {0} any_targets {{ type inet_proto . inet_service : ipv4_addr . inet_service; }}
 add chain ip {0} arriving {{ type nat hook prerouting priority -100; policy accept; }}
 add chain ip {0} input {{ type filter hook input priority -10; policy accept; }}
+add chain ip {0} poking {{ type filter hook output priority -300; policy accept; }}
+flush chain ip {0} poking
 flush chain ip {0} arriving
 flush chain ip {0} input
 add rule ip {0} arriving iifname "{up}" fib daddr type local dnat ip to meta l4proto . th dport map @any_targets
@@ -94,6 +104,7 @@ add rule ip berth-loopback leaving oifname != "lo" ip saddr 127.0.0.0/8 ct statu
 std::string gateway_rules(const std::string& table) {
   std::string rules = fmt::format(kSets, table) + fmt::format(kChains, table);
   for (const char* chain : {"arriving", "local"}) rules += fmt::format(kLeading, table, chain);
+  rules += fmt::format(kPoking, table, Poker::kMark);
   rules += fmt::format(kCutting, table);
   for (const char* chain : {"input", "forward", "output"}) {
     rules += fmt::format("add rule ip {} {} jump cutting\n", table, chain);
@@ -105,7 +116,8 @@ std::string gateway_rules(const std::string& table) {
 
 std::string inner_gateway_rules(const std::string& table) {
   return fmt::format(kInner, table, fmt::arg("up", network::kUplinkDevice),
-                     fmt::arg("net", network::kBridgePrefix));
+                     fmt::arg("net", network::kBridgePrefix)) +
+         fmt::format(kPoking, table, Poker::kMark);
 }
 
 std::string no_gateway_rules(const std::string& table) {

@@ -24,8 +24,9 @@ namespace {
 using Element = RuleTable::Element;
 
 constexpr char kInsideTable[] = "berth-gateway";
-constexpr Duration kSweepWait = 200ms;  // those that are closed together are swept together
-constexpr Duration kCutFor = 2s;        // until no packet is on its way that was let in before
+constexpr Duration kSweepWait = 20ms;  // those that are closed together are swept together
+constexpr Duration kPassWait = 500ms;  // until who was made to speak has heard the answer
+constexpr Duration kCutFor = 1s;       // until no packet is on its way that was let in before
 constexpr char kLoopbackSetting[] = "/proc/sys/net/ipv4/conf/all/route_localnet";
 
 std::string table_of(const std::string& tag) { return "berth-gateway-" + tag; }
@@ -121,8 +122,9 @@ Result<NftablesGateway::Side> NftablesGateway::open_side(network::NetworkNamespa
   auto elements = TRY(RuleTable::open(where, table));
   auto connections = TRY(Conntrack::open(where));
   auto listing = TRY(Conntrack::open(where));
-  return Side{std::move(where), std::move(rules), std::move(elements), std::move(connections),
-              std::move(listing)};
+  auto poker = TRY(Poker::open(where));
+  return Side{std::move(where),       std::move(rules),   std::move(elements),
+              std::move(connections), std::move(listing), std::move(poker)};
 }
 
 Result<std::unique_ptr<NftablesGateway>> NftablesGateway::open(Config config,
@@ -272,7 +274,7 @@ class NftablesGateway::LeftReader {
   }
   void add_cut(const Element& element) {
     const Time now = shell::now();
-    gateway_.cuts_.emplace(read_route(element.key), Cut{std::nullopt, now});
+    gateway_.cuts_.emplace(read_route(element.key), Cut{.inner = {}, .since = now});
     gateway_.sweep_at_ = now;
   }
 
@@ -403,11 +405,16 @@ RuleTable::Element NftablesGateway::entrance(const Part& part) {
 void NftablesGateway::forget_cut(const Part& part) {
   const auto found = cuts_.find(part.route());
   if (found == cuts_.end()) return;
-  std::set<Route> ignored;
-  if (inside_) {
-    if (const auto all = inside_->connections.list()) remove_cut(*all, *inside_, true, ignored);
-  }
-  if (const auto all = machine_.connections.list()) remove_cut(*all, machine_, false, ignored);
+  const auto end_all = [this](Side& side, Which which) {
+    const auto all = side.connections.list();
+    if (!all) return;
+    for (const auto& [route, one] : find_cut(*all, which)) {
+      poke(cuts_.at(route), one, side);
+      forget(one, side);
+    }
+  };
+  if (inside_) end_all(*inside_, Which::Inner);
+  end_all(machine_, Which::Outer);
   cuts_.erase(found);
   Both changes;
   changes.machine.remove.push_back({sets::kCut, key_of_route(part.route())});
@@ -447,7 +454,7 @@ void NftablesGateway::end(const std::vector<Part>& parts) {
   const Time now = shell::now();
   for (const Part& part : parts) {
     take_away(part, changes);
-    cuts_.insert_or_assign(part.route(), Cut{part.inner_route(), now});
+    cuts_.insert_or_assign(part.route(), Cut{.inner = part.inner_route(), .since = now});
   }
   commit(changes);
   take_earlier(sweep_at_, std::optional(now + kSweepWait));
@@ -603,45 +610,79 @@ void NftablesGateway::tell_news() {
   }
 }
 
-// From inside out: an answer that came after the outer entry is gone would look like a connection
-// of the instance's own.
+// First those who are silent are made to speak, and hear that they are cut. Later the kernel
+// forgets them, from inside out: an answer that came after the outer entry is gone would look like
+// a connection of the instance's own.
 void NftablesGateway::sweep() {
+  {
+    const auto lock = poller_->enter();
+    for (auto& [route, cut] : cuts_) ++cut.passes;
+  }
   const auto inner = inside_ ? inside_->listing.list() : std::vector<TrackedConnection>();
   const auto outer = machine_.listing.list();
   const auto lock = poller_->enter();
-  std::set<Route> found;
-  if (inner && inside_) remove_cut(*inner, *inside_, true, found);
-  if (outer) remove_cut(*outer, machine_, false, found);
+  std::set<Route> busy;
+  if (inner && inside_) sweep_one(find_cut(*inner, Which::Inner), *inside_, busy);
+  if (outer) sweep_one(find_cut(*outer, Which::Outer), machine_, busy);
   Both changes;
   const Time now = shell::now();
   std::erase_if(cuts_, [&](const auto& one) {
-    const bool is_over =
-        inner && outer && !found.contains(one.first) && one.second.since + kCutFor <= now;
+    const bool is_old = one.second.since + kCutFor <= now && one.second.passes > 1;
+    const bool is_over = inner && outer && is_old && !busy.contains(one.first);
     if (is_over) changes.machine.remove.push_back({sets::kCut, key_of_route(one.first)});
     return is_over;
   });
   commit(changes);
   if (cuts_.empty()) return;
-  take_earlier(sweep_at_, std::optional(now + kCutFor));
+  take_earlier(sweep_at_, std::optional(now + kPassWait));
   poller_->wake();
 }
 
-void NftablesGateway::remove_cut(const std::vector<TrackedConnection>& all, Side& side,
-                                 bool is_inner, std::set<Route>& found) {
+void NftablesGateway::sweep_one(const CutConnections& found, Side& side, std::set<Route>& busy) {
+  for (const auto& [route, tracked] : found) {
+    const Cut& cut = cuts_.at(route);
+    busy.insert(route);
+    const bool knows_it = cut.passes > 1 || tracked.is_over;
+    if (cut.passes == 1 && !tracked.is_over) poke(cut, tracked, side);
+    if (knows_it && cut.passes > 0) forget(tracked, side);
+  }
+}
+
+NftablesGateway::CutConnections NftablesGateway::find_cut(const std::vector<TrackedConnection>& all,
+                                                          Which which) const {
   std::map<Route, Route> cut;  // as this side has it, and as the machine has
   for (const auto& [route, one] : cuts_) {
-    if (!is_inner) cut.emplace(route, route);
-    if (is_inner && one.inner) cut.emplace(*one.inner, route);
+    if (which == Which::Outer) cut.emplace(route, route);
+    if (which == Which::Inner && one.inner) cut.emplace(*one.inner, route);
   }
+  CutConnections found;
   for (const TrackedConnection& one : all) {
     const auto whose = cut.find(route_of(one));
-    if (whose == cut.end()) continue;
-    found.insert(whose->second);
-    if (const auto removed = side.connections.remove(one.connection); !removed) {
-      shell::log(shell::LogLevel::Warning, "a connection that was cut is not forgotten",
-                 {{"why", removed.error().message}});
-    }
+    if (whose != cut.end()) found.emplace_back(whose->second, one);
   }
+  return found;
+}
+
+// Each end is reached from the side that it is on.
+void NftablesGateway::poke(const Cut& cut, const TrackedConnection& tracked,
+                           const Side& side) const {
+  const Connection& connection = tracked.connection;
+  if (connection.protocol != IPPROTO_TCP) return;
+  const bool is_inner = &side != &machine_;
+  if (!is_inner) {
+    side.poker.poke({connection.client, connection.client_port},
+                    {connection.asked, connection.asked_port});
+  }
+  if (is_inner || !cut.inner) {
+    side.poker.poke({tracked.target, tracked.target_port}, {tracked.seen, tracked.seen_port});
+  }
+}
+
+void NftablesGateway::forget(const TrackedConnection& tracked, Side& side) {
+  const auto removed = side.connections.remove(tracked.connection);
+  if (removed) return;
+  shell::log(shell::LogLevel::Warning, "a connection that was cut is not forgotten",
+             {{"why", removed.error().message}});
 }
 
 }  // namespace berth::session

@@ -14,6 +14,7 @@
 #include "session/conntrack.h"
 #include "session/fd.h"
 #include "session/gateway.h"
+#include "session/poke.h"
 #include "session/poller.h"
 #include "session/rule_table.h"
 
@@ -97,6 +98,7 @@ class NftablesGateway final : public Gateway {
   struct Cut {
     std::optional<Route> inner;
     Time since;
+    std::uint32_t passes = 0;  // the first tells whoever is silent, the next forget them
   };
   // One network namespace: its table and its connections.
   struct Side {
@@ -105,6 +107,7 @@ class NftablesGateway final : public Gateway {
     RuleTable table;
     Conntrack connections;  // with the lock
     Conntrack listing;      // by the thread alone
+    Poker poker;
   };
 
   struct Both {
@@ -139,8 +142,12 @@ class NftablesGateway final : public Gateway {
   void hear();
   void take_news(const TrackedConnection& tracked);
   OpenForward* find_by_route(const TrackedConnection& tracked);
-  void remove_cut(const std::vector<TrackedConnection>& all, Side& side, bool is_inner,
-                  std::set<Route>& found);
+  enum class Which { Outer, Inner };
+  using CutConnections = std::vector<std::pair<Route, TrackedConnection>>;
+  CutConnections find_cut(const std::vector<TrackedConnection>& all, Which which) const;
+  void sweep_one(const CutConnections& found, Side& side, std::set<Route>& busy);
+  void poke(const Cut& cut, const TrackedConnection& tracked, const Side& side) const;
+  static void forget(const TrackedConnection& tracked, Side& side);
   std::optional<Time> tend(Time now);
 
   // By the thread, without the lock:

@@ -204,6 +204,19 @@ TEST_F(NftablesGatewayTest, NobodyOfASessionReachesTheNextOneAtThePort) {
   EXPECT_TRUE(passes(other, next.accept()));
 }
 
+TEST_F(NftablesGatewayTest, NobodyOfASessionGoesOnInTheNextOneOfItsInstance) {
+  const Port target(SOCK_STREAM);
+  const auto forward = open_tcp("1", target);
+  const auto client = Stream::connect(forward.listen);
+  const auto server = target.accept();
+  gateway_->close("1");
+  ASSERT_TRUE(gateway_->open(renamed(forward, "2")));
+  EXPECT_TRUE(is_cut(client));
+  EXPECT_TRUE(is_cut(server));
+  const auto other = Stream::connect(forward.listen);
+  EXPECT_TRUE(passes(other, target.accept()));
+}
+
 TEST_F(NftablesGatewayTest, DatagramsOfASessionDoNotReachTheNextOne) {
   const Port target(SOCK_DGRAM);
   Forward forward{
@@ -244,11 +257,12 @@ TEST_F(NftablesGatewayTest, TwoAgentsOfAMachineDoNotMeet) {
   auto other = open_gateway(other_told, "4567cdef");
   const Port target(SOCK_STREAM);
   const auto ours = open_tcp("1", target);
+  const Port their_target(SOCK_STREAM);
   const Forward theirs{
-      .id = "1", .listen = {"127.0.0.2", ours.listen.port}, .tcp = target.endpoint()};
+      .id = "1", .listen = {"127.0.0.2", ours.listen.port}, .tcp = their_target.endpoint()};
   ASSERT_TRUE(other->open(theirs));
   const auto client = Stream::connect(theirs.listen);
-  const auto server = target.accept();
+  const auto server = their_target.accept();
   gateway_->close("1");
   restart();
   gateway_->settle();
@@ -321,6 +335,7 @@ class Elsewhere {
           "a wire");
     set_up(here, wire.device, wire.address);
     set_up(there_, wire.other_device, wire.other_address);
+    set_up(there_, "lo", "127.0.0.1");
   }
   ~Elsewhere() { network::NetworkNamespace::remove(name_); }
 
@@ -380,8 +395,8 @@ TEST_F(NftablesGatewayTest, ClientsFromElsewhereReachWhoListensAtTheLoopbackOnly
     const auto local = Stream::connect(outside);
     EXPECT_TRUE(passes(local, target.accept()));
     gateway_->close(address);
-    EXPECT_TRUE(is_cut(client));
-    EXPECT_TRUE(is_cut(server));
+    EXPECT_TRUE(client.is_over());
+    EXPECT_TRUE(server.is_over());
     EXPECT_FALSE(elsewhere.connect(outside).is_open());
   }
 }
@@ -436,8 +451,8 @@ TEST_F(NftablesGatewayTest, TheInstancesOwnNetworkIsReachedAlsoFromTheLoopback) 
   EXPECT_TRUE(passes(client, server));
   EXPECT_TRUE(passes(server, client));
   gateway_->close("2");
-  EXPECT_TRUE(is_cut(client));
-  EXPECT_TRUE(is_cut(server));
+  EXPECT_TRUE(client.is_over());
+  EXPECT_TRUE(server.is_over());
   EXPECT_FALSE(Stream::connect(forward.listen).is_open());
 }
 
