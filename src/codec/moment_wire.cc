@@ -112,6 +112,29 @@ placement::KnownFailures failures_from(const v1::ClusterMoment& message) {
   return failures;
 }
 
+void write_pool(const placement::PoolMoment& pool, v1::PoolMoment& message) {
+  *message.mutable_key() = to_wire(pool.key);
+  message.set_item(pool.item.item.value());
+  message.set_version(pool.item.version);
+  message.set_priority(pool.priority);
+  for (const std::string& label : pool.labels) message.add_labels(label);
+  for (const model::NodeId& node : pool.nodes) message.add_nodes(node.value());
+  message.set_bound(pool.bound);
+  message.set_displaces(pool.displaces);
+}
+
+placement::PoolMoment pool_from(const v1::PoolMoment& message) {
+  placement::PoolMoment pool{.key = key_from(message.key()),
+                             .item = {model::ItemId(message.item()), message.version()},
+                             .priority = message.priority(),
+                             .labels = {message.labels().begin(), message.labels().end()},
+                             .nodes = {},
+                             .bound = message.bound(),
+                             .displaces = message.displaces()};
+  for (const std::string& node : message.nodes()) pool.nodes.emplace_back(node);
+  return pool;
+}
+
 }  // namespace
 
 v1::ClusterMoment to_wire(const placement::Moment& moment) {
@@ -132,6 +155,7 @@ v1::ClusterMoment to_wire(const placement::Moment& moment) {
   for (const model::InstanceKey& key : moment.returning) *message.add_returning() = to_wire(key);
   for (const model::InstanceKey& key : moment.untold) *message.add_untold() = to_wire(key);
   write_failures(moment.failures, message);
+  for (const placement::PoolMoment& pool : moment.pools) write_pool(pool, *message.add_pools());
   return message;
 }
 
@@ -150,6 +174,7 @@ placement::Moment from_wire(const v1::ClusterMoment& message) {
   for (const v1::InstanceKey& key : message.returning()) moment.returning.insert(key_from(key));
   for (const v1::InstanceKey& key : message.untold()) moment.untold.insert(key_from(key));
   moment.failures = failures_from(message);
+  for (const v1::PoolMoment& pool : message.pools()) moment.pools.push_back(pool_from(pool));
   return moment;
 }
 

@@ -32,6 +32,21 @@ void drop_guesses(Snapshot& snapshot, const std::set<model::NodeId>& known) {
                 [&](const auto& entry) { return known.contains(entry.second.node); });
 }
 
+// Those whose item is not known any more cannot be placed: they end.
+void add_pools(Snapshot& snapshot, const std::vector<PoolMoment>& pools) {
+  for (const PoolMoment& pool : pools) {
+    const auto item = snapshot.items.find(pool.item);
+    if (item == snapshot.items.end()) continue;
+    snapshot.pools.push_back({.key = pool.key,
+                              .item = item->second,
+                              .priority = pool.priority,
+                              .labels = &pool.labels,
+                              .nodes = &pool.nodes,
+                              .bound = pool.bound,
+                              .displaces = pool.displaces});
+  }
+}
+
 }  // namespace
 
 NodeMoment moment_of(const SnapshotNode& node) {
@@ -47,6 +62,16 @@ NodeMoment moment_of(const SnapshotNode& node) {
                     .system_usage = node.system_usage};
   if (node.primary != nullptr) moment.primary = node.primary->id;
   return moment;
+}
+
+PoolMoment moment_of(const PoolAsk& ask) {
+  return {.key = ask.key,
+          .item = {ask.item->id, ask.item->version},
+          .priority = ask.priority,
+          .labels = *ask.labels,
+          .nodes = *ask.nodes,
+          .bound = ask.bound,
+          .displaces = ask.displaces};
 }
 
 void forget(Moment& moment, const model::NodeId& node) {
@@ -79,6 +104,7 @@ Snapshot snapshot_of(const model::Manifest& documents, const Moment& moment,
     const auto present = snapshot.present.find(key);
     if (present != snapshot.present.end()) present->second.untold = true;
   }
+  add_pools(snapshot, moment.pools);
   respect(snapshot, moment.failures);
   if (before) mark_outdated(snapshot, *before, documents);
   return snapshot;

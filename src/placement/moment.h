@@ -32,6 +32,21 @@ struct NodeMoment {
 
 NodeMoment moment_of(const SnapshotNode& node);
 
+// Of one instance of an application's pool: no document asks for it.
+struct PoolMoment {
+  model::InstanceKey key;
+  model::ItemKey item;
+  std::int64_t priority = 0;
+  std::vector<std::string> labels = {};
+  std::vector<model::NodeId> nodes = {};
+  bool bound = false;
+  bool displaces = false;
+
+  friend bool operator==(const PoolMoment&, const PoolMoment&) = default;
+};
+
+PoolMoment moment_of(const PoolAsk& ask);
+
 struct Moment {
   std::vector<NodeMoment> nodes;  // those that it knows better than their documents
   std::map<model::InstanceKey, Home> homes;
@@ -39,12 +54,14 @@ struct Moment {
   std::set<model::InstanceKey> returning;
   std::set<model::InstanceKey> untold;
   KnownFailures failures;
+  std::vector<PoolMoment> pools = {};
 };
 
 // The documents say something else of the node.
 void forget(Moment& moment, const model::NodeId& node);
 
 // The cluster at that moment, and what in it is outdated if its documents were others before.
+// Points into both.
 Snapshot snapshot_of(const model::Manifest& documents, const Moment& moment,
                      const std::optional<model::Manifest>& before);
 

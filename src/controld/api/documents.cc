@@ -281,12 +281,56 @@ Decided decided_about(const std::string& instance, const control::Controller& co
   return decided;
 }
 
+const model::Application* find_application(const Cluster& cluster, std::string_view name) {
+  for (const model::Document& document : cluster.documents) {
+    const auto* application = std::get_if<model::Application>(&document);
+    if (application != nullptr && model::to_string(model::key_of(*application)) == name) {
+      return application;
+    }
+  }
+  return nullptr;
+}
+
+// Of an application: the instance that has no place, else one that would be asked for in addition.
+std::optional<model::InstanceKey> instance_of(const model::Application& application,
+                                              placement::Snapshot& snapshot) {
+  const model::ApplicationKey key = model::key_of(application);
+  for (const placement::PoolAsk& ask : snapshot.pools) {
+    const bool is_its = model::application_of(ask.key) == key;
+    if (is_its && !snapshot.present.contains(ask.key)) return ask.key;
+  }
+  const auto item = snapshot.items.lower_bound({application.item, application.version});
+  if (item == snapshot.items.end() || item->first.item != application.item) return std::nullopt;
+  snapshot.pools.push_back({.key = model::pool_instance(key, 0),
+                            .item = item->second,
+                            .priority = application.priority,
+                            .labels = &application.labels,
+                            .nodes = &application.nodes,
+                            .bound = false,
+                            .displaces = true});
+  return snapshot.pools.back().key;
+}
+
+// An instance, or else an application.
+Result<model::InstanceKey> meant_by(const std::string& name,
+                                    const std::set<model::InstanceKey>& known,
+                                    const Cluster& cluster, placement::Snapshot& snapshot) {
+  constexpr std::string_view kPrefix = "application/";
+  const bool has_prefix = name.starts_with(kPrefix);
+  const auto instance = codec::find_instance(name, known);
+  if (instance && !has_prefix) return instance;
+  const auto* application =
+      find_application(cluster, std::string_view(name).substr(has_prefix ? kPrefix.size() : 0));
+  const auto pooled = application == nullptr ? std::nullopt : instance_of(*application, snapshot);
+  return pooled ? Result<model::InstanceKey>(*pooled) : instance;
+}
+
 Result<std::string> explained(const Decided& decided, const std::string& instance,
                               const Planner& planner, const Planner::IsWanted& is_wanted) {
-  const placement::Snapshot snapshot = snapshot_of(decided.cluster);
+  placement::Snapshot snapshot = snapshot_of(decided.cluster);
   std::set<model::InstanceKey> known = placement::known_instances(snapshot);
   for (const auto& [key, decision] : decided.decisions) known.insert(key);  // also what is adopted
-  const auto key = TRY(codec::find_instance(instance, known));
+  const auto key = TRY(meant_by(instance, known, decided.cluster, snapshot));
   const placement::Plan plan =
       placement::make_plan(snapshot, {.mode = placement::Mode::Run,
                                       .verdicts = placement::Verdicts::ReasonOnly,

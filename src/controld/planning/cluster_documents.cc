@@ -72,7 +72,12 @@ placement::Moment moment_of(const control::Controller& controller,
                            .bound = snapshot.bound,
                            .returning = {},
                            .untold = {},
-                           .failures = failures_in(controller, snapshot)};
+                           .failures = failures_in(controller, snapshot),
+                           .pools = {}};
+  for (const placement::PoolAsk& ask : snapshot.pools) {
+    moment.pools.push_back(placement::moment_of(ask));
+  }
+
   for (const placement::SnapshotNode& node : snapshot.nodes) {
     moment.nodes.push_back(placement::moment_of(node));
   }

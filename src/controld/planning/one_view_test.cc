@@ -24,6 +24,10 @@ bool is_same(const SnapshotNode& a, const SnapshotNode& b) {
          a.settings == b.settings && a.usage == b.usage;
 }
 
+bool asks_the_same(const placement::PoolAsk& a, const placement::PoolAsk& b) {
+  return placement::moment_of(a) == placement::moment_of(b) && *a.item == *b.item;
+}
+
 template <class T>
 bool point_to_the_same(const std::vector<const T*>& a, const std::vector<const T*>& b) {
   return std::ranges::equal(a, b, [](const T* one, const T* other) { return *one == *other; });
@@ -36,6 +40,7 @@ void expect_same(const Snapshot& seen, const Snapshot& expected) {
   EXPECT_TRUE(seen.bound == expected.bound);
   EXPECT_TRUE(seen.absent == expected.absent);
   EXPECT_TRUE(seen.avoided == expected.avoided);
+  EXPECT_TRUE(std::ranges::equal(seen.pools, expected.pools, asks_the_same));
   EXPECT_TRUE(point_to_the_same(seen.deployments, expected.deployments));
   EXPECT_TRUE(std::ranges::equal(seen.items, expected.items, [](const auto& a, const auto& b) {
     return *a.second == *b.second;
@@ -72,6 +77,27 @@ void follow(std::uint64_t seed) {
 
 TEST(OneView, IsTheSameForTheControllerItsPlansAndTheCommandLine) {
   for (std::uint64_t seed = 1; seed <= kHistories && !HasFailure(); ++seed) follow(seed);
+}
+
+TEST(OneView, PlansSeeThePoolsOfApplications) {
+  control::Driver driver;
+  driver.join("n1");
+  model::Application application;
+  application.ns = "games";
+  application.name = "echo";
+  application.item = model::ItemId{"echo"};
+  application.priority = 7;
+  application.scaling.maximum = 3;
+  application.scaling.idle = model::Band{2, 3};
+  driver.apply({control::a_service("echo"), model::Namespace{"games"}, application});
+  driver.advance(1s);
+  const Cluster cluster = copy_of(driver.controller());
+  EXPECT_EQ(cluster.moment.pools.size(), 2U);
+  expect_same(snapshot_of(cluster), driver.controller().snapshot());
+  const placement::Plan plan = placement::make_plan(snapshot_of(cluster), {});
+  EXPECT_TRUE(plan.stops.empty()) << "a plan leaves them alone";
+  const placement::Moment afar = sent_over(cluster.moment);
+  expect_same(placement::snapshot_of(cluster.documents, afar, {}), driver.controller().snapshot());
 }
 
 TEST(OneView, ADrainThatIsOverdueIsSoForPlansToo) {
