@@ -52,12 +52,14 @@ struct ApplyCall {
 };
 // Removes a document, by its kind and id ("base", of an Item "id@version", of an Application
 // "namespace/name"); or, kind "Instance", a cached instance ("item/subject/index") and its data.
-enum class Cascade { No, Yes };  // of a Namespace: with what is in it
+enum class Cascade { No, Yes };          // of a Namespace: with what is in it
+enum class Farewell { WithGrace, Now };  // to the sessions of applications
 struct DeleteCall {
   CallId call = 0;
   std::string kind;
   std::string name;
   Cascade cascade = Cascade::No;
+  Farewell farewell = Farewell::WithGrace;
 };
 enum class Scheduling { Allowed, Cordoned };
 struct CordonCall {

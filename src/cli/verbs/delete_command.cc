@@ -31,7 +31,8 @@ constexpr const char* kDeleteExamples =
     "  berth delete deployment base         what only it asked for stops\n"
     "  berth delete deployment base --dry-run         only shows what would stop, move or restart\n"
     "  berth delete item web@1.0.0\n"
-    "  berth delete application games/echo\n"
+    "  berth delete application games/echo            its sessions have their grace\n"
+    "  berth delete application games/echo --now      they end at once\n"
     "  berth delete namespace games --cascade         and the applications in it\n"
     "  berth delete -f app.yaml             the documents of a file\n"
     "  berth delete instance web/default/3 --purge    a cached one, and its data\n"
@@ -45,6 +46,7 @@ struct DeleteFlags {
   std::vector<std::string> words;  // kind, names
   bool purge = false;
   bool cascade = false;
+  bool now = false;
   bool dry_run = false;
   std::optional<Duration> timeout;
 };
@@ -126,11 +128,14 @@ bool asks_for_instances(Kind kind) {
 Result<v1::Revision> delete_one(const client::Client& client, const Target& target,
                                 const DeleteFlags& flags, Clock::time_point end) {
   const bool cascades = flags.cascade && target.kind == Kind::Namespace;
+  const bool has_sessions = target.kind == Kind::Application || target.kind == Kind::Namespace;
+  const bool is_now = flags.now && has_sessions;
   const std::string path =
       fmt::format("/v1/{}/{}", plural(target.kind), client::encoded(target.name));
   const client::Request request{
       .method = client::Method::Delete,
-      .path = client::with_query(path, {{"cascade", cascades ? "true" : ""}})};
+      .path = client::with_query(
+          path, {{"cascade", cascades ? "true" : ""}, {"now", is_now ? "true" : ""}})};
   while (true) {
     auto revision = client::call<v1::Revision>(client, request);
     const bool runs =
@@ -245,6 +250,8 @@ Command declare_delete(CLI::App& verb) {
       ->envname("BERTH_PURGE");
   verb.add_flag("--cascade", flags->cascade, "Delete a namespace with what is in it")
       ->envname("BERTH_CASCADE");
+  verb.add_flag("--now", flags->now, "End the sessions of an application without their grace")
+      ->envname("BERTH_NOW");
   verb.add_flag("--dry-run", flags->dry_run,
                 "Delete nothing; show what would stop, move or restart")
       ->envname("BERTH_DRY_RUN");

@@ -226,13 +226,13 @@ Result<void> delete_cached(Context& context, const std::string& name) {
   return {};
 }
 
-Result<void> delete_application(Context& context, const std::string& name) {
+Result<void> delete_application(Context& context, const DeleteCall& call) {
   const auto& kind = model::DocumentTraits<model::Application>::kKind;
-  const auto key = model::read_key<model::ApplicationKey>(model::id_meant_by(kind, name));
+  const auto key = model::read_key<model::ApplicationKey>(model::id_meant_by(kind, call.name));
   if (!key || context.state.find<model::Application>(*key) == nullptr) {
-    return not_found(fmt::format("no application {}; they are named namespace/name", name));
+    return not_found(fmt::format("no application {}; they are named namespace/name", call.name));
   }
-  context.sessions.application_changed(*key);
+  context.sessions.application_deleted(*key, call.farewell);
   context.state.erase<model::Application>(*key);
   return {};
 }
@@ -278,7 +278,7 @@ Result<void> delete_namespace(Context& context, const DeleteCall& call) {
                                              call.name, sessions)};
   }
   for (const auto& key : applications) {
-    context.sessions.application_changed(key);
+    context.sessions.application_deleted(key, call.farewell);
     context.state.erase<model::Application>(key);
   }
   context.state.erase<model::Namespace>(call.name);
@@ -290,8 +290,14 @@ Result<void> delete_document(Context& context, const DeleteCall& call) {
     return invalid_input(
         fmt::format("cascade is for a Namespace; nothing is in a document of kind {}", call.kind));
   }
+  const bool has_sessions = call.kind == "Namespace" || call.kind == "Application";
+  if (call.farewell == Farewell::Now && !has_sessions) {
+    return invalid_input(fmt::format(
+        "only an Application or a Namespace is deleted now: a document of kind {} has no sessions",
+        call.kind));
+  }
   if (call.kind == "Namespace") return delete_namespace(context, call);
-  if (call.kind == "Application") return delete_application(context, call.name);
+  if (call.kind == "Application") return delete_application(context, call);
   if (call.kind == "Item") return delete_item(context, call.name);
   const Durable& durable = context.state.durable();
   if (call.kind == "Deployment") {

@@ -68,6 +68,12 @@ void Pools::restore(const Step& step) {
   for (const auto& [key, application] : step.state.durable().applications) documents_.insert(key);
 }
 
+void Pools::application_deleted(const model::ApplicationKey& key, Farewell farewell) {
+  documents_.insert(key);
+  const auto known = pools_.find(key);
+  if (known != pools_.end()) known->second.farewell = farewell;
+}
+
 void Pools::item_edited(const Step& step, const model::ItemKey& item) {
   for (const auto& [key, application] : step.state.durable().applications) {
     if (application.item == item.item) documents_.insert(key);
@@ -116,6 +122,7 @@ void Pools::follow(Context& context, const model::ApplicationKey& key) {
   if (pool.application && !asks_alike(*pool.application, *wanted)) context.launcher.plan_anew();
   const bool was_known = pool.application.has_value();
   pool.application = *wanted;
+  pool.farewell = Farewell::WithGrace;
   pool.pool.set_slots(wanted->sessions.per_instance);
   if (!runs_on) {
     pool.edition.item = std::make_shared<const model::Item>(*item);
@@ -177,8 +184,9 @@ void Pools::end_all(Context& context, ApplicationPool& pool) {
   for (const auto& [number, member] : pool.pool.members()) {
     if (member.sessions.empty()) idle.push_back(number);
   }
+  const Duration grace = pool.farewell == Farewell::Now ? Duration{} : Duration{10s};
   for (const std::uint32_t number : idle) {
-    terminate(context, pool, number, 10s, {"ApplicationDeleted", "its application was deleted"});
+    terminate(context, pool, number, grace, {"ApplicationDeleted", "its application was deleted"});
   }
   dirty_.insert(pool.key);
   changed_.insert(pool.key);

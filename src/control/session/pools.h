@@ -24,6 +24,8 @@ struct Context;
 struct ApplicationPool {
   model::ApplicationKey key;
   std::optional<model::Application> application;  // nullopt: it was deleted, and ends
+  Farewell farewell = Farewell::WithGrace;        // then
+
   PoolEdition edition;
   Pool pool;
   model::Surplus surplus;
@@ -58,6 +60,7 @@ class Pools {
   // --- What is asked for.
   void restore(const Step& step);
   void application_changed(const model::ApplicationKey& key) { documents_.insert(key); }
+  void application_deleted(const model::ApplicationKey& key, Farewell farewell);
   void item_edited(const Step& step, const model::ItemKey& item);
   // Follows the documents.
   void follow_documents(Context& context);

@@ -594,12 +594,12 @@ void SessionRoom::recognise(Context& context, const model::NodeId& node, Session
   const model::SessionKey key = reported.session.ref.key;
   const bool is_theirs = asked.spec.caller == reported.session.caller &&
                          asked.application == model::application_of(reported.session.instance);
-    const std::vector<CallId> calls = asked.opening;
+  const std::vector<CallId> calls = asked.opening;
   const Time deadline = asked.deadline;
   stop_waiting(asked);
   sessions_.erase(model::SessionKey(asked.spec.ref.key));
   adopt(context, node, reported);
-    Session* adopted = sessions_.find(key);
+  Session* adopted = sessions_.find(key);
   if (is_theirs && adopted != nullptr && adopted->is_opening()) {
     sessions_.set_deadline(*adopted, deadline);
   }
@@ -749,12 +749,13 @@ void SessionRoom::end_sessions_of_deleted(Context& context) {
 
 void SessionRoom::end_sessions_of(Context& context, const ApplicationPool& deleted) {
   const model::Problem why{"ApplicationDeleted", "its application was deleted"};
+  const bool is_now = deleted.farewell == Farewell::Now;
   for (const auto& [number, member] : deleted.pool.members()) {
     const std::set<model::SessionRef> refs = member.sessions;
     for (const model::SessionRef& ref : refs) {
       Session* session = sessions_.find(ref);
-      if (session == nullptr || session->state == SessionState::Closing) continue;
-      close(context, *session, session->spec.close_grace, why);
+      if (session == nullptr || (session->state == SessionState::Closing && !is_now)) continue;
+      close(context, *session, is_now ? Duration{} : session->spec.close_grace, why);
     }
   }
   const auto queue = waiting_.find(deleted.key);

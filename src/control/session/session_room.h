@@ -34,6 +34,9 @@ class SessionRoom {
   // Whether the node can be reached has changed.
   void look_at(const Context& context, const model::NodeId& id, const ObservedNode& node);
   void application_changed(const model::ApplicationKey& key) { pools_.application_changed(key); }
+  void application_deleted(const model::ApplicationKey& key, Farewell farewell) {
+    pools_.application_deleted(key, farewell);
+  }
 
   // --- Decisions. `decide` before the plan, `tell` after the orders of the step.
   void decide(Context& context);

@@ -557,6 +557,42 @@ TEST_F(SessionRoomTest, WhoNobodyKnowsIsEndedWhenAllHaveSpoken) {
   EXPECT_TRUE(on("n1").instances.empty());
 }
 
+TEST_F(SessionRoomTest, WhoIsDeletedNowHasNoGrace) {
+  begin(echo());
+  open("a");
+  driver_.tell({DeleteCall{
+      .call = 77, .kind = "Application", .name = "games/echo", .farewell = Farewell::Now}});
+  driver_.advance(1s);
+  EXPECT_EQ(status("a")->state, SessionState::Closed);
+  EXPECT_TRUE(on("n1").instances.empty());
+}
+
+TEST_F(SessionRoomTest, AnApplicationThatFoundNoPlaceLeavesNothingBehind) {
+  model::Application application = echo(1, 1);
+  application.labels = {"nowhere"};
+  begin(application);
+  EXPECT_EQ(count(Group::Unplaced), 1u);
+  driver_.erase("Application", "games/echo");
+  model::Item other = a_service("other");
+  driver_.apply({other, a_deployment("other", {a_run("other")})});
+  driver_.erase("Deployment", "other");
+  driver_.advance(60s);
+  EXPECT_TRUE(on("n1").instances.empty());
+}
+
+TEST_F(SessionRoomTest, WhoAskedAgainOfAnotherLifeHasWhatItHad) {
+  begin(echo());
+  const auto opened = answer(open("a"));
+  driver_.restart();
+  const CallId again = open("a");
+  EXPECT_FALSE(answer(again)) << "nobody knows yet";
+  driver_.connect("n1");
+  const auto found = answer(again);
+  ASSERT_TRUE(found);
+  EXPECT_EQ(found->instance, opened->instance);
+  EXPECT_EQ(found->endpoints, opened->endpoints);
+}
+
 TEST_F(SessionRoomTest, NobodySpeaksForTheInstanceOfAnotherNode) {
   begin(echo());
   const auto opened = answer(open("a"));

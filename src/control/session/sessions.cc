@@ -19,7 +19,7 @@ Session& Sessions::add(Session session) {
     erase(key);
   }
   if (auto request = request_of(session)) requests_.insert_or_assign(*std::move(request), key);
-    if (session.is_opening()) deadlines_.emplace(session.deadline, key);
+  if (session.is_opening()) deadlines_.emplace(session.deadline, key);
   return all_.insert_or_assign(key, std::move(session)).first->second;
 }
 

@@ -42,7 +42,7 @@ class Sessions {
     return {ns, "~" + std::to_string(++unnamed_)};
   }
 
-    void set_deadline(Session& session, Time at);
+  void set_deadline(Session& session, Time at);
   // Those that are due and have not been available.
   std::vector<model::SessionKey> take_overdue(Time now);
   // It is over: it goes after a while.

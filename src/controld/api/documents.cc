@@ -477,8 +477,10 @@ void list_documents(const Services& services, const v1::ListDocumentsRequest& re
 void delete_document(const Services& services, const v1::DeleteRequest& request,
                      const CallPtr& call) {
   answer_with_revision(services, call, [&](control::CallId id) {
-    return control::DeleteCall{id, request.kind(), request.name(),
-                               request.cascade() ? control::Cascade::Yes : control::Cascade::No};
+    return control::DeleteCall{
+        id, request.kind(), request.name(),
+        request.cascade() ? control::Cascade::Yes : control::Cascade::No,
+        request.now() ? control::Farewell::Now : control::Farewell::WithGrace};
   });
 }
 
