@@ -362,7 +362,7 @@ void print_end(const ChangeFlags& flags, const Progress& progress, Console& cons
     }
   } else if (rows.empty() && flags.when_nothing_changes != nullptr) {
     console.out << flags.when_nothing_changes << '\n';
-  } else if (!console.live) {
+  } else if (!console.live || rows.empty()) {
     console.out << count_of_states(rows) << '\n';
   }
 }

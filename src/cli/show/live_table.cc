@@ -68,7 +68,7 @@ std::string live_table(const LiveView& view) {
   style.columns = 0;  // a row is a line here, whose end is not drawn
   std::string out = table.empty() ? "" : table.render(style, 0);
   if (rows.size() > most) out += fmt::format("... and {} more\n", rows.size() - most);
-  return out + count_of_states(view.rows) + "\n";
+  return view.rows.empty() ? "" : out + count_of_states(view.rows) + "\n";
 }
 
 }  // namespace berth::cli

@@ -27,7 +27,11 @@ std::string endpoint_text(const v1::SessionEndpoint& endpoint) {
   return fmt::format("{}/{} at {}", endpoint.port(), endpoint.protocol(), endpoint.external());
 }
 
+// Of one that is over they are free, and may be another's by now.
+bool has_endpoints(const v1::Session& session) { return session.times().ended().empty(); }
+
 std::string endpoints_cell(const v1::Session& session) {
+  if (!has_endpoints(session)) return "";
   std::vector<std::string> texts;
   for (const v1::SessionEndpoint& endpoint : session.endpoints()) {
     texts.push_back(endpoint_text(endpoint));
@@ -88,7 +92,7 @@ std::string session_text(const v1::Session& session, const Style& style) {
   add("Node", session.node());
   for (const v1::SessionEndpoint& endpoint : session.endpoints()) {
     const std::string inside = endpoint.internal().empty() ? "" : ", inside " + endpoint.internal();
-    add("Endpoint", endpoint_text(endpoint) + inside);
+    add(has_endpoints(session) ? "Endpoint" : "Endpoint then", endpoint_text(endpoint) + inside);
   }
   add("Clients", std::to_string(session.clients()));
   if (session.incarnation() > 1) add("Incarnation", std::to_string(session.incarnation()));

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <memory>
 #include <ostream>
 
@@ -71,11 +72,18 @@ std::vector<std::string> names_in(const v1::ApplyRequest& request) {
   return names;
 }
 
+// Its instances are no deployment's, and nobody waits for them.
+bool is_application(const std::string& name) { return name.starts_with("application/"); }
+
 Result<ExitCode> run(const ApplyFlags& flags, Console& console) {
   const v1::ApplyRequest request = TRY(request_of(flags, console));
   const client::Client client = TRY(connect(flags.connection));
   ChangeFlags change = flags.change;
-  if (change.timeout) change.asked_for = names_in(request);
+  const std::vector<std::string> names = names_in(request);
+  if (std::ranges::any_of(names, is_application)) {
+    change.when_nothing_changes = "berth get applications shows how many instances there are";
+  }
+  if (change.timeout) change.asked_for = names;
   return run_change(client, {.method = client::Method::Post, .path = "/v1/apply", .body = &request},
                     change, console);
 }
