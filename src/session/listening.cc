@@ -62,7 +62,16 @@ Result<Fd> listen_at(const Endpoint& endpoint, int type) {
   return fd;
 }
 
+// Connections of who had the port before do not count, as above; only who listens finds out about
+// all others. Then it listens no more, and the port stays bound, now to nobody else's use.
 Result<Fd> hold_port(const Endpoint& endpoint, int type) {
+  if (type == SOCK_STREAM) {
+    Fd fd = TRY(listen_at(endpoint, type));
+    const int off = 0;
+    ::setsockopt(fd.get(), SOL_SOCKET, SO_REUSEADDR, &off, sizeof off);
+    ::shutdown(fd.get(), SHUT_RD);
+    return fd;
+  }
   Fd fd = TRY(socket_for(endpoint, type));
   if (!bind_to(fd, endpoint)) return cannot_listen(endpoint, type);
   return fd;

@@ -189,6 +189,21 @@ TEST_F(NftablesGatewayTest, APortThatAStrangerTookMeanwhileIsHis) {
   EXPECT_TRUE(passes(client, stranger.accept()));
 }
 
+TEST_F(NftablesGatewayTest, ConnectionsOfWhoHadThePortBeforeDoNotCount) {
+  const Endpoint at{"127.0.0.1", testing::free_port()};
+  {
+    const Port before(SOCK_STREAM, at.port);
+    const auto client = Stream::connect(at);
+    const auto server = before.accept();
+    server.end_sending();  // its end waits for late packets
+    EXPECT_TRUE(client.is_over());
+  }
+  const Port target(SOCK_STREAM);
+  ASSERT_TRUE(gateway_->open({.id = "1", .listen = at, .tcp = target.endpoint()}));
+  EXPECT_FALSE(Port(SOCK_STREAM, at.port).is_open()) << "it is held";
+  EXPECT_FALSE(Port(SOCK_STREAM, at.port, "0.0.0.0").is_open());
+}
+
 TEST_F(NftablesGatewayTest, NobodyOfASessionReachesTheNextOneAtThePort) {
   const Port target(SOCK_STREAM);
   auto forward = open_tcp("1", target);
