@@ -1,15 +1,18 @@
 #include "session/nftables_gateway.h"
 
+#include <fmt/format.h>
 #include <sched.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <fstream>
 #include <memory>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include "base/check.h"
+#include "network/firewall.h"
 #include "network/links.h"
 #include "runtime/supervision/command.h"
 #include "session/conformance.h"
@@ -338,7 +341,7 @@ class Elsewhere {
     const char* other_address;  // there
   };
   Elsewhere(const network::NetworkNamespace& here, const Wire& wire)
-      : name_("berth-test-gw-" + std::to_string(::getpid())),
+      : name_(fmt::format("berth-test-{}-{}", ::getpid(), wire.device)),
         there_(*network::NetworkNamespace::make(name_)) {
     auto links = network::Links::open(here);
     CHECK(links
@@ -437,6 +440,58 @@ TEST_F(NftablesGatewayTest, LoopbackAddressesAreNotReachedFromElsewhere) {
   ASSERT_TRUE(gateway_->open(forward));
   const std::string all = rules();
   EXPECT_NE(all.find("iifname != \"lo\" ip daddr 127.0.0.0/8 drop"), std::string::npos) << all;
+}
+
+// As an agent makes it: a router with its firewall, a bridge in it, and an instance behind that.
+TEST_F(NftablesGatewayTest, AnInstanceBehindItsRouterIsReachedThroughBothFirewalls) {
+  const auto ip = [](const char* text) { return *model::parse_ipv4(text); };
+  Elsewhere router(network_.get(), kUplink);
+  router.route_by("198.18.0.1");
+  Elsewhere instance(router.get(), {"net7", "10.1.0.1", "eth0", "10.1.0.5"});
+  instance.route_by("10.1.0.1");
+  const Elsewhere elsewhere(network_.get(), kWire);
+  model::NodeNetwork network;
+  network.networks = {{.owner = model::OwnerId("acme"),
+                       .vxlan = 7,
+                       .subnet = *model::parse_subnet("10.1.0.0/24"),
+                       .node_address = ip("10.1.0.1"),
+                       .peers = {}}};
+  ASSERT_TRUE(network::apply_rules(router.get(),
+                                   network::router_rules(network, ip("198.18.0.2"), std::nullopt)));
+  ASSERT_TRUE(network::apply_rules(network_.get(),
+                                   network::host_rules({.tag = "0123abcd",
+                                                        .device = kUplink.device,
+                                                        .link_address = ip("198.18.0.2"),
+                                                        .node_address = ip("198.18.0.2")})));
+  for (const auto* where : {&network_.get(), &router.get()}) {
+    std::thread([where] {
+      CHECK(::setns(where->fd(), CLONE_NEWNET) == 0, "there");
+      std::ofstream("/proc/sys/net/ipv4/ip_forward") << "1";
+    }).join();
+  }
+  const auto target = instance.listen("10.1.0.5");
+  gateway_.reset();
+  auto made = NftablesGateway::open(
+      {.tag = "0123abcd", .inside = NftablesGateway::Inside{router.name(), ip("198.18.0.2")}},
+      told_callbacks(told_));
+  ASSERT_TRUE(made);
+  const Forward forward{.id = "1",
+                        .listen = {"192.0.2.1", testing::free_port()},
+                        .tcp = target->endpoint(),
+                        .reach = Reach::Network};
+  ASSERT_TRUE((*made)->open(forward));
+  const auto local = Stream::connect(forward.listen);
+  const auto local_server = target->accept();
+  EXPECT_TRUE(passes(local, local_server));
+  const auto remote = elsewhere.connect(forward.listen);
+  ASSERT_TRUE(remote.is_open());
+  const auto remote_server = target->accept();
+  EXPECT_TRUE(passes(remote, remote_server));
+  EXPECT_TRUE(passes(remote_server, remote));
+  (*made)->close("1");
+  for (const Stream* end : {&local, &local_server, &remote, &remote_server}) {
+    EXPECT_TRUE(end->is_over());
+  }
 }
 
 TEST_F(NftablesGatewayTest, TheInstancesOwnNetworkIsReachedAlsoFromTheLoopback) {

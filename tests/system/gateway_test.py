@@ -6,10 +6,27 @@ import os
 import shutil
 import socket
 import subprocess
+import sys
 import unittest
 
-from harness import SystemTest, main, wait_until
+from harness import SystemTest, item, main, wait_until
 from unit import ROOT
+
+# Says what it is told, line by line, and prints what it hears; "cut" at the end.
+CLIENT = """
+import socket, sys
+with socket.create_connection((sys.argv[1], int(sys.argv[2])), timeout=20) as connection:
+    print("connected", flush=True)
+    for line in sys.stdin:
+        try:
+            if line.strip() != "listen":
+                connection.sendall(line.encode())
+            print(connection.recv(4096).decode().strip() or "cut", flush=True)
+        except ConnectionResetError:
+            print("cut", flush=True)
+"""
+IMAGE = [{"platform": {"os": "linux", "arch": "amd64"}, "runtimes": ["runc"], "oci": "images/busybox:1"}]
+MISSING = [program for program in ("ip", "nsenter", "nft", "dnsmasq", "runc") if shutil.which(program) is None]
 
 EXAMPLE = ROOT / "examples" / "sessions"
 APPLICATION = "games/echo"
@@ -111,6 +128,87 @@ class Gateway(SystemTest):
         wait_until(lambda: f"tcp . {port} :" not in self.rules(), "the rules to be gone")
         self.assertRaises(ConnectionRefusedError, socket.create_connection, (address, port), 20)
         wait_until(lambda: self.session("blue")["state"] == "failed", "the session to fail")
+
+
+@unittest.skipUnless(os.geteuid() == 0, "networks need root")
+@unittest.skipIf(MISSING, f"not installed: {', '.join(MISSING)}")
+class GatewayToContainers(SystemTest):
+    """A host and a machine beside it; what serves is a container."""
+
+    def setUp(self):
+        super().setUp()
+        self.host, self.outside = (f"test-{os.getpid()}-{name}" for name in ("host", "out"))
+        self.addCleanup(self.remove_hosts)
+        self.make_hosts()
+        self.unit.make_image("busybox:1")
+        self.unit.start_control(host="203.0.113.254", wrapper=self.inside(self.outside))
+        self.start_agent()
+        echo = item("echo", owner="acme", images=IMAGE, ports=["7000/tcp"],
+                    args=["sh", "-c", "exec busybox nc -ll -p $BERTH_PORT_7000 -e /bin/busybox cat"])
+        application = {"apiVersion": "berth/v1", "kind": "Application", "metadata": {"name": "echo"},
+                       "spec": {"item": "echo", "scaling": {"maximum": 4, "idle": {"low": 1, "high": 1}},
+                                "sessions": {"reuse": True}}}
+        applied = self.apply(echo, application)
+        self.assertEqual(applied.returncode, 0, applied.stdout + applied.stderr)
+        wait_until(lambda: self.unit.ask("get", "applications")["pools"][0]["ready"] >= 1, "the pool to be full")
+
+    def make_hosts(self):
+        for name in (self.host, self.outside):
+            self.ip("netns", "add", name)
+        self.ip("-n", self.outside, "link", "add", "eth0", "type", "veth", "peer", "name", "eth0", "netns", self.host)
+        for name, address in ((self.host, "203.0.113.1/24"), (self.outside, "203.0.113.254/24")):
+            self.ip("-n", name, "address", "add", address, "dev", "eth0")
+            for device in ("lo", "eth0"):
+                self.ip("-n", name, "link", "set", device, "up")
+
+    def remove_hosts(self):
+        for name in (self.host, self.outside):
+            subprocess.run(["ip", "netns", "delete", name], capture_output=True, check=False)
+
+    @staticmethod
+    def ip(*arguments: str):
+        subprocess.run(["ip", *arguments], capture_output=True, timeout=60, check=True)
+
+    @staticmethod
+    def inside(name: str) -> list[str]:
+        return ["nsenter", f"--net=/run/netns/{name}"]
+
+    def start_agent(self):
+        self.unit.start_agent("n1", "--runtimes", "runc", "--capacity-cpu", "10000", "--capacity-ram", "4Gi",
+                              "--stop-grace", "1s", "--stop-instances-on-exit", "true", "--sessions-gateway", "nftables",
+                              wrapper=self.inside(self.host))
+        self.unit.wait_for_node("n1")
+
+    def connect(self, where: str, endpoint: str) -> subprocess.Popen:
+        client = subprocess.Popen([*self.inside(where), sys.executable, "-c", CLIENT, *endpoint.rsplit(":", 1)],
+                                  stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        self.addCleanup(client.communicate, timeout=60)
+        self.assertEqual(client.stdout.readline(), "connected\n")
+        return client
+
+    def assert_says(self, client: subprocess.Popen, said: str, answer: str):
+        client.stdin.write(said + "\n")
+        client.stdin.flush()
+        self.assertEqual(client.stdout.readline(), answer + "\n")
+
+    def test_a_container_is_reached_from_everywhere_also_while_its_agent_is_away(self):
+        session = self.unit.ask("session", "open", "default/echo", "--name", "blue")
+        endpoint = session["endpoints"][0]["external"]
+        self.assertTrue(endpoint.startswith("203.0.113.1:"), endpoint)
+        clients = [self.connect(where, endpoint) for where in (self.host, self.outside)]
+        for client in clients:
+            self.assert_says(client, "before", "before")
+        agent = self.unit.agents["n1"]
+        agent.kill()
+        for client in clients:
+            self.assert_says(client, "meanwhile", "meanwhile")
+        agent.start()
+        self.unit.wait_for_node("n1")
+        for client in clients:
+            self.assert_says(client, "after", "after")
+        self.assertEqual(self.unit.berth("session", "close", "default/blue").returncode, 0)
+        for client in clients:
+            self.assert_says(client, "listen", "cut")
 
 
 if __name__ == "__main__":
