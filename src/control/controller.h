@@ -66,8 +66,8 @@ class Controller {
   }
 
   const SessionRoom& sessions() const { return context_.sessions; }
-  std::vector<model::SessionStatus> session_statuses() const {
-    return context_.sessions.statuses(context_);
+  std::vector<model::SessionStatus> session_statuses(const SessionRoom::Choice& choice = {}) const {
+    return context_.sessions.statuses(context_, choice);
   }
   std::optional<model::SessionStatus> status_of(const model::SessionKey& key) const {
     return context_.sessions.status_of(context_, key);

@@ -19,39 +19,60 @@ PortBook::PortBook(PortRange range, const PortBits& may_be_held, std::size_t blo
     : range_(range),
       all_(both(range, may_be_held.span())),
       block_(block),
-      entries_(all_.size() + 2),
+      entries_(kRings),
       used_(all_),
       durable_(all_) {
-  for (const Index ring : {free_ring(), aside_ring()}) entries_[ring].before = ring;
-  for (const Index ring : {free_ring(), aside_ring()}) entries_[ring].after = ring;
-  for (Index index = 0; index < all_.size(); ++index) {
+  for (const Index ring : {kFreeRing, kAsideRing}) entries_[ring] = {State::Retired, ring, ring};
+  for (Index index = kRings; index < end(); ++index) {
     const std::uint16_t port = port_at(index);
     if (may_be_held.contains(port)) {
       used_.insert(port);
       durable_.insert(port);
-      entries_[index].state = State::MayBeHeld;
+      entry_of(index).state = State::MayBeHeld;
+    } else if (!range_.contains(port)) {
+      entry_of(index).state = State::Retired;
     } else {
-      free(index, State::Free);
+      ++free_;
     }
   }
 }
 
-PortBook::Index PortBook::first_free() const { return after(free_ring()); }
+PortBook::Entry& PortBook::entry_of(Index index) {
+  if (index >= entries_.size()) entries_.resize(index + 1);
+  return entries_[index];
+}
+
+PortBook::Index PortBook::next_fresh(Index from) const {
+  while (from < end() && state_of(from) != State::Fresh) ++from;
+  return from;
+}
+
+PortBook::Index PortBook::first_free() const {
+  const Index fresh = next_fresh(fresh_from_);
+  return fresh < end() ? fresh : after(kFreeRing);
+}
 
 PortBook::Index PortBook::after(Index index) const {
+  if (state_of(index) == State::Fresh) {
+    const Index fresh = next_fresh(index + 1);
+    return fresh < end() ? fresh : after(kFreeRing);
+  }
   const Index next = entries_[index].after;
-  return next == free_ring() ? entries_[aside_ring()].after : next;
+  return next == kFreeRing ? entries_[kAsideRing].after : next;
 }
 
 bool PortBook::is_free(Index index) const {
-  return entries_[index].state == State::Free || entries_[index].state == State::Aside;
+  const State state = state_of(index);
+  return state == State::Fresh || state == State::Free || state == State::Aside;
 }
 
+// The caller says what it is from now on.
 void PortBook::unlink(Index index) {
-  Entry& entry = entries_[index];
+  --free_;
+  const Entry entry = entry_of(index);
+  if (entry.state == State::Fresh) return;
   entries_[entry.before].after = entry.after;
   entries_[entry.after].before = entry.before;
-  --free_;
 }
 
 void PortBook::link_last(Index index, Index ring) {
@@ -73,16 +94,17 @@ void PortBook::hold(Index index) {
     unlink(index);
     ready_shrinks(1);
   }
-  entries_[index].state = State::Held;
+  entry_of(index).state = State::Held;
   used_.insert(port_at(index));
+  fresh_from_ = next_fresh(fresh_from_);
 }
 
 // It goes before those that are set aside: if it is not ready they have to wait for it.
 void PortBook::free(Index index, State how) {
   const bool is_known = range_.contains(port_at(index));
-  entries_[index].state = is_known ? how : State::Retired;
+  entry_of(index).state = is_known ? how : State::Retired;
   used_.erase(port_at(index));
-  if (is_known) link_last(index, how == State::Aside ? aside_ring() : free_ring());
+  if (is_known) link_last(index, how == State::Aside ? kAsideRing : kFreeRing);
   ready_shrinks(is_ready(index) ? 0 : ready_);
 }
 
@@ -107,13 +129,13 @@ std::optional<std::vector<std::uint16_t>> PortBook::allocate(std::size_t count) 
 void PortBook::release(std::uint16_t port) {
   if (!covers(port)) return void(outside_.erase(port));
   const Index index = index_of(port);
-  if (entries_[index].state == State::Held) free(index, State::Free);
+  if (state_of(index) == State::Held) free(index, State::Free);
 }
 
 void PortBook::set_aside(std::uint16_t port) {
   if (!covers(port)) return void(outside_.erase(port));
   const Index index = index_of(port);
-  const State state = entries_[index].state;
+  const State state = state_of(index);
   if (state == State::MayBeHeld || state == State::Retired) return;
   if (is_free(index)) {
     unlink(index);
@@ -125,7 +147,7 @@ void PortBook::set_aside(std::uint16_t port) {
 bool PortBook::take(std::uint16_t port) {
   if (!covers(port)) return !outside_.insert(port).second;
   const Index index = index_of(port);
-  if (entries_[index].state == State::Held) return true;
+  if (state_of(index) == State::Held) return true;
   hold(index);
   const bool is_written = is_ready(index) || (writing_ && writing_->contains(port));
   if (!is_written) has_unwritten_ = true;
@@ -134,7 +156,7 @@ bool PortBook::take(std::uint16_t port) {
 
 void PortBook::settle(std::span<const std::uint16_t> held) {
   for (const std::uint16_t port : held) take(port);
-  for (Index index = 0; index < all_.size(); ++index) {
+  for (Index index = kRings; index < entries_.size(); ++index) {
     if (entries_[index].state == State::MayBeHeld) free(index, State::Free);
   }
 }

@@ -19,6 +19,9 @@ namespace berth::control {
 // has to be kept of the book. A book that begins with it does not know which of those ports are
 // held; it gives out none of them until it is settled.
 //
+// There is a book for each node, and most ports of most nodes are never used: those that were not
+// touched yet are in no ring and take no memory. They have been free for longest.
+//
 // Everything is O(1) per port, but `to_write`, which is that for each port that is given out.
 class PortBook {
  public:
@@ -52,6 +55,7 @@ class PortBook {
 
  private:
   enum class State : std::uint8_t {
+    Fresh,  // free, and never touched: in no ring, but before all others in the order of its number
     Free,
     Aside,  // free, too
     Held,
@@ -60,21 +64,30 @@ class PortBook {
   };
   using Index = std::uint32_t;
   struct Entry {
-    State state = State::Retired;
+    State state = State::Fresh;
     Index before = 0;
     Index after = 0;
   };
 
-  // The rings of those that are free; they come after the ports.
-  Index free_ring() const { return static_cast<Index>(entries_.size() - 2); }
-  Index aside_ring() const { return static_cast<Index>(entries_.size() - 1); }
+  // The rings of those that are free and not fresh; they come before the ports.
+  static constexpr Index kFreeRing = 0;
+  static constexpr Index kAsideRing = 1;
+  static constexpr Index kRings = 2;
   Index first_free() const;
-  Index after(Index index) const;  // the next that is free; `aside_ring` at the end
+  Index next_fresh(Index from) const;  // that one or a later one; `end` if there is none
+  Index end() const { return static_cast<Index>(all_.size() + kRings); }
+  State state_of(Index index) const {
+    return index < entries_.size() ? entries_[index].state : State::Fresh;
+  }
+  Entry& entry_of(Index index);
+  Index after(Index index) const;  // the next that is free; `kAsideRing` at the end
 
   bool covers(std::uint16_t port) const { return all_.contains(port); }
-  Index index_of(std::uint16_t port) const { return static_cast<Index>(port - all_.first); }
+  Index index_of(std::uint16_t port) const {
+    return static_cast<Index>(port - all_.first + kRings);
+  }
   std::uint16_t port_at(Index index) const {
-    return static_cast<std::uint16_t>(index + all_.first);
+    return static_cast<std::uint16_t>(index - kRings + all_.first);
   }
   bool is_free(Index index) const;
   bool is_ready(Index index) const { return durable_.contains(port_at(index)); }
@@ -89,9 +102,10 @@ class PortBook {
   PortRange range_;
   PortRange all_;  // of which something is known; more than the range if that has changed
   std::size_t block_;
-  std::vector<Entry> entries_;
-  PortBits used_;     // that are held, or may be
-  PortBits durable_;  // surely, whatever becomes of the write that is under way
+  std::vector<Entry> entries_;  // all beyond its end are fresh
+  Index fresh_from_ = kRings;   // none before it is
+  PortBits used_;               // that are held, or may be
+  PortBits durable_;            // surely, whatever becomes of the write that is under way
   std::optional<PortBits> writing_;
   std::set<std::uint16_t> outside_;  // held, of which nothing was known
   std::size_t free_ = 0;

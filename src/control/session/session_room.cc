@@ -615,6 +615,7 @@ void SessionRoom::recognise(Context& context, const model::NodeId& node, Session
 
 void SessionRoom::become_available(Context& context, Session& session) {
   session.available = context.now;
+  sessions_.opened(session);
   context.note(NoteKind::SessionOpened, "session/" + model::to_string(session.spec.ref.key),
                "on " + model::to_string(session.spec.instance));
   shown(context, session);
@@ -851,9 +852,15 @@ model::SessionStatus SessionRoom::status_of(const Step& step, const Session& ses
   return status;
 }
 
-std::vector<model::SessionStatus> SessionRoom::statuses(const Step& step) const {
+std::vector<model::SessionStatus> SessionRoom::statuses(const Step& step,
+                                                        const Choice& choice) const {
   std::vector<model::SessionStatus> statuses;
-  for (const auto& [key, session] : sessions_.all()) statuses.push_back(status_of(step, session));
+  auto it = sessions_.all().lower_bound({choice.ns, ""});
+  for (; it != sessions_.all().end() && statuses.size() < choice.most; ++it) {
+    const auto& [key, session] = *it;
+    if (!choice.ns.empty() && key.ns != choice.ns) break;
+    if (!choice.is_meant || choice.is_meant(session)) statuses.push_back(status_of(step, session));
+  }
   return statuses;
 }
 

@@ -1,6 +1,8 @@
 #pragma once
 
+#include <cstdint>
 #include <deque>
+#include <functional>
 #include <map>
 #include <optional>
 #include <set>
@@ -49,7 +51,13 @@ class SessionRoom {
   // --- For others.
   Pools& pools() { return pools_; }
   const Pools& pools() const { return pools_; }
-  std::vector<model::SessionStatus> statuses(const Step& step) const;
+  // Those that are meant, in the order of their names, and no more than so many of them.
+  struct Choice {
+    std::string ns = {};  // empty: of all namespaces
+    std::function<bool(const Session&)> is_meant = {};
+    std::size_t most = SIZE_MAX;
+  };
+  std::vector<model::SessionStatus> statuses(const Step& step, const Choice& choice) const;
   std::optional<model::SessionStatus> status_of(const Step& step,
                                                 const model::SessionKey& key) const;
   std::size_t open_sessions_in(const std::string& ns) const;

@@ -43,6 +43,10 @@ class Sessions {
   }
 
   void set_deadline(Session& session, Time at);
+  // Nothing has to be done about it at its deadline any more.
+  void opened(const Session& session) {
+    deadlines_.erase({session.deadline, session.spec.ref.key});
+  }
   // Those that are due and have not been available.
   std::vector<model::SessionKey> take_overdue(Time now);
   // It is over: it goes after a while.

@@ -260,27 +260,24 @@ class OpenStream : public std::enable_shared_from_this<OpenStream> {
 
 // --- Looking.
 
-bool is_meant(const model::SessionStatus& status, const v1::ListSessionsRequest& request,
+bool is_meant(const control::Session& session, const v1::ListSessionsRequest& request,
               const Caller& caller) {
-  const model::SessionKey& key = status.ref.key;
-  return (request.namespace_().empty() || request.namespace_() == key.ns) &&
-         (request.application().empty() || request.application() == status.application.name) &&
-         (request.state().empty() || request.state() == model::to_string(status.state)) &&
-         may_use_namespace(caller, key.ns);
+  return (request.application().empty() || request.application() == session.application.name) &&
+         (request.state().empty() || request.state() == model::to_string(session.state)) &&
+         may_use_namespace(caller, session.spec.ref.key.ns);
 }
 
-v1::Sessions listed(const std::vector<model::SessionStatus>& all,
-                    const v1::ListSessionsRequest& request, const Caller& caller) {
-  const std::size_t limit =
-      request.limit() == 0 ? kListedByDefault : std::min<std::size_t>(request.limit(), kListedMost);
+std::size_t limit_of(const v1::ListSessionsRequest& request) {
+  if (request.limit() == 0) return kListedByDefault;
+  return std::min<std::size_t>(request.limit(), kListedMost);
+}
+
+// One more than that shows that there are more.
+v1::Sessions listed(const std::vector<model::SessionStatus>& statuses, std::size_t limit) {
   v1::Sessions answer;
-  for (const model::SessionStatus& status : all) {
-    if (!is_meant(status, request, caller)) continue;
-    if (static_cast<std::size_t>(answer.sessions_size()) == limit) {
-      answer.set_more(true);
-      break;
-    }
-    *answer.add_sessions() = api::to_message(status);
+  answer.set_more(statuses.size() > limit);
+  for (std::size_t i = 0; i < std::min(limit, statuses.size()); ++i) {
+    *answer.add_sessions() = api::to_message(statuses[i]);
   }
   return answer;
 }
@@ -361,9 +358,15 @@ void list_sessions(const Services& services, const v1::ListSessionsRequest& requ
     if (!allowed) return call->fail(allowed.error(), forbidden());
   }
   const auto look_at = [&services, call, request](const control::Controller& controller) {
-    work(services, call, [call, request, all = controller.session_statuses()] {
-      call->answer(answer_of(listed(all, request, call->caller())));
-    });
+    const std::size_t limit = limit_of(request);
+    const auto meant = [&](const control::Session& session) {
+      return is_meant(session, request, call->caller());
+    };
+    work(services, call,
+         [call, limit,
+          statuses = controller.session_statuses({request.namespace_(), meant, limit + 1})] {
+           call->answer(answer_of(listed(statuses, limit)));
+         });
   };
   if (!services.loop.post(Loop::Query(look_at))) call->fail(busy());
 }
