@@ -63,7 +63,7 @@ class Applied {
     for (int i = 0; i < agents; ++i) {
       agents_.push_back(std::make_unique<InstantAgent>(unit_, fmt::format("node-{}", i)));
     }
-    wait_for_nodes(agents);
+    unit_.wait_for_nodes(agents);
   }
 
   RealUnit& unit() { return unit_; }
@@ -99,17 +99,6 @@ class Applied {
   }
 
  private:
-  void wait_for_nodes(int count) {
-    for (int i = 0; i < 1'000; ++i) {
-      const auto nodes = client::call<v1::Nodes>(
-          unit_.client(), {.method = client::Method::Get, .path = "/v1/nodes", .body = nullptr});
-      const auto is_reachable = [](const v1::Node& node) { return node.liveness() == "reachable"; };
-      if (nodes && std::ranges::count_if(nodes->nodes(), is_reachable) == count) return;
-      std::this_thread::sleep_for(std::chrono::milliseconds(20));
-    }
-    throw std::runtime_error("the agents do not connect");
-  }
-
   RealUnit unit_;
   Agents agents_;
   bool has_item_ = false;

@@ -22,6 +22,8 @@ const std::vector<Benchmark>& all_benchmarks() {
       {"applies", "What does it take to ask for more of the real programs, as the record grows?",
        durable_applies},
       {"callers", "How many changes are made durable when many ask at once?", many_callers},
+      {"sessions", "How soon is a session open, how many in a second, and what does one hold?",
+       sessions},
   };
   return kAll;
 }

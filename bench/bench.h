@@ -56,5 +56,6 @@ std::vector<Row> real_unit();
 std::vector<Row> readiness_to_view();
 std::vector<Row> many_callers();
 std::vector<Row> durable_applies();
+std::vector<Row> sessions();
 
 }  // namespace berth::bench

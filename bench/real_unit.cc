@@ -8,6 +8,7 @@
 #include <unistd.h>
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
 #include <chrono>
 #include <fstream>
 #include <sstream>
@@ -127,9 +128,10 @@ client::Client RealUnit::client() const {
   return client::Client(client::UnixSocket{directory() / "berthd.sock"});
 }
 
-std::string RealUnit::token_for(const std::string& node) const {
+std::string RealUnit::token_for(const std::string& role, const std::string& name) const {
   v1::CreateJoinTokenRequest request;
-  request.set_name(node);
+  request.set_role(role);
+  request.set_name(name);
   return must(client::call<v1::JoinToken>(
                   client(),
                   {.method = client::Method::Post, .path = "/v1/join-tokens", .body = &request}),
@@ -137,30 +139,49 @@ std::string RealUnit::token_for(const std::string& node) const {
       .token();
 }
 
-link::AgentEndConfig RealUnit::link_for(const std::string& node) const {
-  const trust::Token token = must(trust::parse_token(token_for(node)), "token");
+trust::Credentials RealUnit::join(const std::string& role, const std::string& name) const {
+  const trust::Token token = must(trust::parse_token(token_for(role, name)), "token");
   const std::string key = trust::make_key();
-  const trust::Joined joined = must(trust::join(https_, token, node, key, 10s), "join");
+  const trust::Joined joined = must(trust::join(https_, token, name, key, 10s), "join");
+  return {.own = {key, joined.certificate}, .authority = joined.authority};
+}
+
+link::AgentEndConfig RealUnit::link_for(const std::string& node) const {
+  const trust::Credentials credentials = join("node", node);
   return {.server = grpc_,
           .node = node,
           .boot_id = "bench",
           .version = "bench",
-          .authority = joined.authority,
-          .identity = {key, joined.certificate}};
+          .authority = credentials.authority,
+          .identity = credentials.own};
 }
 
-std::unique_ptr<Program> RealUnit::start_agent(const std::string& node) const {
+void RealUnit::wait_for_nodes(int count) const {
+  const auto is_reachable = [](const v1::Node& node) { return node.liveness() == "reachable"; };
+  wait_until("the agents", [&] {
+    const auto nodes = client::call<v1::Nodes>(
+        client(), {.method = client::Method::Get, .path = "/v1/nodes", .body = nullptr});
+    return nodes && std::ranges::count_if(nodes->nodes(), is_reachable) == count;
+  });
+}
+
+std::unique_ptr<Program> RealUnit::start_agent(const std::string& node,
+                                               const std::string& runtimes) const {
   const std::string state = directory() / ("agent-" + node);
   const fs::path log = directory() / ("agent-" + node + ".log");
   {
-    const Program join(
-        "berth-agent",
-        {"join", "https://" + https_, token_for(node), "--name", node, "--state-dir", state}, log);
+    const Program join("berth-agent",
+                       {"join", "https://" + https_, token_for("node", node), "--name", node,
+                        "--state-dir", state},
+                       log);
     waitpid(join.pid(), nullptr, 0);
   }
   return std::make_unique<Program>(
       "berth-agent",
-      std::vector<std::string>{"--state-dir", state, "--runtimes", "process", "--network", "off"},
+      std::vector<std::string>{"--state-dir", state, "--runtimes", runtimes, "--network", "off",
+                               "--images-dir", directory(), "--stop-instances-on-exit", "true",
+                               // Others may use this machine too.
+                               "--capacity-cpu", "1000000", "--capacity-ram", "1Ti"},
       log);
 }
 
@@ -177,12 +198,15 @@ InstantAgent::InstantAgent(const RealUnit& unit, const std::string& node) : node
 void InstantAgent::connected(std::uint64_t connection) {
   const std::lock_guard lock(mutex_);
   connection_ = connection;
+  pool_.connected();
   send_full();
 }
 
 void InstantAgent::carry_out(std::uint64_t connection, const v1::ToAgent& message) {
   const std::lock_guard lock(mutex_);
-  if (connection != connection_ || !message.has_command()) return;
+  if (connection != connection_) return;
+  if (message.has_pool_command()) return carry_out(message.pool_command());
+  if (!message.has_command()) return;
   const model::Command command = must(codec::from_wire(message.command()), "command");
   acted_ = std::max(acted_, command.number);
   if (!command.base) statuses_.clear();
@@ -202,11 +226,18 @@ void InstantAgent::carry_out(std::uint64_t connection, const v1::ToAgent& messag
   send(std::move(report));
 }
 
+void InstantAgent::carry_out(const v1::PoolCommand& message) {
+  model::Report report{.boot_id = "bench", .revision = ++revision_, .acted = acted_};
+  report.pool = pool_.answer(must(codec::from_wire(message), "pool command"));
+  send(std::move(report));
+}
+
 void InstantAgent::send_full() {
   model::Report report{.boot_id = "bench", .revision = ++revision_, .acted = acted_};
   report.full = true;
   report.node = node_;
   for (const auto& [key, status] : statuses_) report.instances.push_back(status);
+  report.pool = pool_.all();
   send(std::move(report));
 }
 

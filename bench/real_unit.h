@@ -10,10 +10,12 @@
 #include <string>
 #include <vector>
 
+#include "bench/instant_pool.h"
 #include "bench/temporary_directory.h"
 #include "client/client.h"
 #include "link/agent_end.h"
 #include "model/protocol.h"
+#include "trust/files.h"
 
 // A real berthd with real programs around it, on this machine. Whatever does not work ends the
 // benchmark with an exception.
@@ -58,11 +60,22 @@ class RealUnit {
   // host:port of the agents' link, and the credentials of a new node.
   link::AgentEndConfig link_for(const std::string& node) const;
 
-  // A real berth-agent with the process runtime.
-  std::unique_ptr<Program> start_agent(const std::string& node) const;
+  // host:port of the API and the link, and who may call it.
+  const std::string& grpc() const { return grpc_; }
+  trust::Credentials administrator() const { return join("admin", "bench"); }
+  // Where berthd has its certificate.
+  std::filesystem::path server_identity() const { return directory() / "control" / "server"; }
+
+  // Until so many can be reached.
+  void wait_for_nodes(int count) const;
+
+  // A real berth-agent without networks, that finds images in the directory of the unit.
+  std::unique_ptr<Program> start_agent(const std::string& node,
+                                       const std::string& runtimes = "process") const;
 
  private:
-  std::string token_for(const std::string& node) const;
+  std::string token_for(const std::string& role, const std::string& name) const;
+  trust::Credentials join(const std::string& role, const std::string& name) const;
   void start_control(const std::string& grpc, const std::string& https);
 
   const TemporaryDirectory directory_;
@@ -87,6 +100,7 @@ class InstantAgent {
  private:
   void connected(std::uint64_t connection);
   void carry_out(std::uint64_t connection, const v1::ToAgent& message);
+  void carry_out(const v1::PoolCommand& message);
   void send_full();
   void send(model::Report report);
 
@@ -96,6 +110,7 @@ class InstantAgent {
   model::NodeInfo node_;
   model::CommandNumber acted_;
   std::map<model::InstanceKey, model::ReportedStatus> statuses_;
+  InstantPool pool_{InstantPool::Keeps::Sessions};
   std::unique_ptr<link::AgentEnd> end_;  // last: its threads use all of the above
 };
 
