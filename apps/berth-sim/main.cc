@@ -54,8 +54,8 @@ sim::Setup setup_of(const Options& options, const sim::Faults& faults) {
   setup.faulty = std::chrono::minutes(options.minutes);
   setup.faults = faults;
   if (options.trace) setup.trace = print_line;
-  // What is listed was found in worlds without applications.
-  if (!options.list.empty()) setup.sessions = sim::Sessions::No;
+    // What is listed was found in worlds without applications.
+  setup.sessions = options.list.empty() ? sim::Sessions::Drawn : sim::Sessions::No;
   if (options.sessions) {
     setup.sessions = *options.sessions ? sim::Sessions::Yes : sim::Sessions::No;
   }
