@@ -27,6 +27,7 @@ struct Session {
   std::optional<Time> available;
   std::optional<Time> ended;
   Duration keep_finished{};
+  std::uint32_t failed_before = 0;  // incarnations in a row that were never available
 
   bool is_over() const { return model::is_over(state); }
   bool is_opening() const { return state <= model::SessionState::Starting; }

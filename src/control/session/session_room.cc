@@ -16,7 +16,8 @@ using Stage = PoolMember::Stage;
 constexpr Duration kLeastRetry = 100ms;
 constexpr Duration kLongestRetry = 30s;
 
-constexpr std::uint32_t kTriesMax = 16;  // of other ports, where strangers have them
+constexpr std::uint32_t kTriesMax = 16;    // of other ports, where strangers have them
+constexpr std::uint32_t kFailuresMax = 3;  // in a row, of one that is opened again when it fails
 constexpr std::size_t kNameMax = 63;
 constexpr std::size_t kRequestIdMax = 256;
 
@@ -341,8 +342,11 @@ void SessionRoom::release(const model::SessionRef& ref, const Lingering& held) {
 // Under the same name, before all that come later.
 void SessionRoom::reopen(Context& context, const Session& lost) {
   const auto* application = context.state.find<model::Application>(lost.application);
-  if (application == nullptr) return;
+  // What fails wherever it is opened would take one instance with it after the other.
+  const std::uint32_t failures = lost.available ? 0 : lost.failed_before + 1;
+  if (application == nullptr || failures >= kFailuresMax) return;
   Session again = lost;
+  again.failed_before = failures;
   again.state = SessionState::Pending;
   again.reason = {};
   again.spec.instance = {};
@@ -472,7 +476,7 @@ void SessionRoom::report(Context& context, const model::NodeId& node,
   if (session == nullptr) return adopt(context, node, reported);
   if (session->is_over()) return let_linger(node, reported);
   if (session->spec.instance != reported.session.instance) return;
-  session->clients = reported.clients;
+  const bool counts_others = std::exchange(session->clients, reported.clients) != reported.clients;
   if (model::is_over(reported.state)) return report_end(context, *session, reported);
   if (session->state == SessionState::Closing) {
     if (reported.state != SessionState::Closing) {
@@ -482,7 +486,10 @@ void SessionRoom::report(Context& context, const model::NodeId& node,
   }
   // It cannot be opened: its end tells why, unless its deadline comes before.
   if (session->is_opening() && reported.state == SessionState::Closing) return;
-  if (reported.state == session->state) return shown(context, *session);
+  if (reported.state == session->state) {
+    if (counts_others) shown(context, *session);
+    return;
+  }
   const bool was_opening = session->is_opening();
   session->state = reported.state;
   session->reason = reported.reason;
@@ -575,6 +582,7 @@ void SessionRoom::adopt(Context& context, const model::NodeId& node,
   const std::uint32_t incarnation = spec.ref.incarnation;
   Session& added = sessions_.add(std::move(session));
   added.spec.ref.incarnation = incarnation;
+  shown(context, added);
 }
 
 // Who asked for it in an earlier life of the control plane has asked again, and waits since.

@@ -293,6 +293,18 @@ TEST_F(SessionRoomTest, SessionsOfALostInstanceFailAndReopenElsewhere) {
   EXPECT_EQ(status("b")->ref.incarnation, 2u);
 }
 
+TEST_F(SessionRoomTest, WhatFailsWheneverItIsOpenedIsGivenUp) {
+  begin(echo());
+  open_with({.name = "a", .reopen = true});
+  on("n1").refuses_sessions = true;
+  on("n1").die(status("a")->instance);
+  driver_.report_changes("n1");
+  EXPECT_EQ(status("a")->state, SessionState::Failed);
+  EXPECT_EQ(status("a")->ref.incarnation, 4u);
+  EXPECT_EQ(status("a")->reason.reason, "AppRefused");
+  EXPECT_EQ(count(Group::Active), 0u);
+}
+
 TEST_F(SessionRoomTest, SessionsOfASilentNodeAreLostAfterThreePeriods) {
   driver_.join("n2");
   begin(echo());
@@ -323,6 +335,25 @@ TEST_F(SessionRoomTest, AllIsStillThereAfterARestart) {
   for (const auto& [key, starts] : on("n1").starts) EXPECT_EQ(starts, 1) << key.index;
   EXPECT_EQ(on("n1").instances.size(), 3u);
   EXPECT_NE(answer(open("b"))->endpoints[0].external, before->endpoints[0].external);
+}
+
+TEST_F(SessionRoomTest, WhoWatchesHearsOfEachChangeOnce) {
+  using enum SessionState;
+  const auto states_told = [this] {
+    std::vector<SessionState> states;
+    for (const SessionStatus& status : driver_.effects().session_changes) {
+      states.push_back(status.state);
+    }
+    return states;
+  };
+  begin(echo());
+  open("a");
+  EXPECT_EQ(states_told(), (std::vector{Starting, Available}));
+  driver_.report_fully("n1");
+  EXPECT_EQ(states_told(), std::vector<SessionState>{});
+  driver_.restart();
+  driver_.connect("n1");
+  EXPECT_EQ(states_told(), std::vector{Available}) << "it is new to this life";
 }
 
 TEST_F(SessionRoomTest, WhatAnAgentHasLostIsReplaced) {

@@ -211,6 +211,7 @@ void Driver::collect(const Effects& effects) {
   append(undelivered_, effects.commands);
   append(effects_.pool_commands, effects.pool_commands);
   append(effects_.session_replies, effects.session_replies);
+  append(effects_.session_changes, effects.session_changes);
   append(undelivered_to_pools_, effects.pool_commands);
   if (effects.tell_when_durable) durable_facts_.push_back(WritesDurable{revision()});
   steps_.emplace_back(now_, effects);

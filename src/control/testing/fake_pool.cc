@@ -60,6 +60,7 @@ void FakePool::carry_out(const model::OpenSession& order) {
     return set(ref, SessionState::Failed,
                {"PortTaken", "a stranger has it", model::Hindrance::PortTaken});
   }
+  if (refuses_sessions) return set(ref, SessionState::Failed, {"AppRefused", "no such map"});
   set(ref, opens_slowly ? SessionState::Starting : SessionState::Available);
 }
 

@@ -18,6 +18,7 @@ class FakePool {
   bool starts_slowly = false;  // what it starts stays so until the test says otherwise
   bool fails_starts = false;
   bool opens_slowly = false;
+  bool refuses_sessions = false;  // as an app does
   bool closes_slowly = false;
   bool cannot_pause = false;
   std::set<std::uint16_t> taken_ports = {};  // by strangers
