@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """An app for tests that serves many sessions at once, and keeps a file for each of what it was opened with.
 
-Whoever connects hears what they say. The files are in the directory that is its first argument.
+Whoever connects hears what they say. The files are in the directory that is its first argument, with another for each
+that says who serves it.
 """
 
 import asyncio
@@ -20,9 +21,16 @@ async def serve(reader, writer):
     writer.close()
 
 
+def keep(name: str, content: bytes):
+    """Whole, also where another instance, which is another user, has kept something."""
+    part = DIRECTORY / f"{name}.{os.getpid()}"
+    part.write_bytes(content)
+    part.rename(DIRECTORY / name)
+
+
 def opened(session: str, data: bytes):
-    (DIRECTORY / f"{session}.part").write_bytes(data)
-    (DIRECTORY / f"{session}.part").rename(DIRECTORY / session)
+    keep(f"{session}.pid", str(os.getpid()).encode())
+    keep(session, data)
     client.opened(session)
 
 

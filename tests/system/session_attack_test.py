@@ -39,7 +39,7 @@ class Attacks(SessionTest):
         self.unit.wait_for_node("n1")
 
     def open_of(self, name: str) -> list[dict]:
-        return [session for session in self.api().sessions()
+        return [session for session in self.sessions()
                 if session["application"] == name and session["state"] in ("pending", "starting", "available", "in-use")]
 
     # --- Callers.

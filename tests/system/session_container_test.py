@@ -40,8 +40,9 @@ class ContainerSessions(SessionTest):
         self.must_apply(namespace(), item("echo", images=IMAGE, ports=["7000/tcp", "7000/udp"],
                                           request={"cpu": 1, "ram": "8Mi"}))
 
-    def offer(self, name: str, **scaling):
-        self.must_apply(application(name, "echo", {"maximum": 4, **scaling}, {"service": True}))
+    def offer(self, name: str, spec: dict | None = None, **scaling):
+        where = {"nodes": ["n1"], **(spec or {})}
+        self.must_apply(application(name, "echo", {"maximum": 4, **scaling}, {"service": True}, **where))
         self.addCleanup(self.withdraw, name)
 
     def withdraw(self, name: str):
@@ -94,6 +95,26 @@ class ContainerSessions(SessionTest):
             session = self.open("cold", b"?", name="cold")
         with connect(session) as connection:
             self.assertEqual(hear(connection, 1), b"?")
+
+    def test_where_nothing_can_be_paused_the_ready_ones_serve_and_the_application_says_why(self):
+        programs = self.unit.directory / "programs"
+        programs.mkdir()
+        runc = programs / "runc"
+        runc.write_text(f'#!/bin/sh\ncase "$*" in *pause*) echo "no freezer" >&2; exit 1;; esac\n'
+                        f'exec {shutil.which("runc")} "$@"\n')
+        runc.chmod(0o755)
+        self.unit.start_agent("n2", "--runtimes", "runc", "--capacity-cpu", "10000", "--capacity-ram", "4Gi",
+                              "--stop-instances-on-exit", "true", wrapper=["env", f"PATH={programs}:{os.environ['PATH']}"])
+        self.unit.wait_for_node("n2")
+        self.offer("awake", {"nodes": ["n2"]}, idle={"low": 1, "high": 1}, standby={"low": 1, "high": 1})
+
+        def says_why():
+            shown = self.unit.berth("describe", "application", "games/awake").stdout
+            return "no freezer" in shown and shown
+        self.assertIn("PauseFailed", wait_until(says_why, "the application to say why"))
+        with connect(self.open("awake", b".", name="awake")) as connection:
+            self.assertEqual(hear(connection, 1), b".")
+        self.assertEqual(self.pools("awake")["standby"], 0)
 
     def test_an_app_finds_the_session_service_again_when_the_agent_was_killed(self):
         self.offer("echo", idle={"low": 0, "high": 0}, standby={"low": 1, "high": 1})

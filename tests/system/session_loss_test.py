@@ -30,7 +30,7 @@ class Loss(SessionTest):
                            {"perInstance": 5, "reuse": True, "claim": "0s", "openTimeout": "60s", **sessions})
 
     def all_sessions(self) -> dict[str, dict]:
-        return {session["name"]: session for session in self.api().sessions()}
+        return {session["name"]: session for session in self.sessions()}
 
     def kill_node(self, name: str):
         """As if its machine were gone: nobody is left to say anything."""
