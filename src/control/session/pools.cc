@@ -53,6 +53,19 @@ model::PoolSizes sizes_of(const ApplicationPool& pool) {
           .waiting = pool.waiting};
 }
 
+// Replacements come in addition to those that they replace: while there are such, these are what is
+// too much.
+void spare_replacements(const Pool& pool, model::ScalingStep& step) {
+  const auto outdated = [&](Group group) {
+    return static_cast<std::uint32_t>(pool.outdated(group).size());
+  };
+  const std::uint32_t ready = outdated(Group::Ready);
+  step.remove_unplaced -= std::min(step.remove_unplaced, ready + outdated(Group::Standby));
+  const std::uint32_t instead = std::min(step.remove_pending, ready);
+  step.remove_pending -= instead;
+  step.remove_ready += instead;
+}
+
 Duration backoff_after(std::uint32_t failures, Duration longest) {
   Duration wait = kFirstBackoff;
   for (std::uint32_t n = 1; n < failures && wait < longest; ++n) wait *= 2;
@@ -60,6 +73,20 @@ Duration backoff_after(std::uint32_t failures, Duration longest) {
 }
 
 }  // namespace
+
+std::uint32_t surplus_of(const ApplicationPool& pool) {
+  return model::surplus_of(pool.application->scaling, pool.application->sessions.per_instance,
+                           sizes_of(pool));
+}
+
+model::ScalingStep scaling_step_of(const ApplicationPool& pool, std::uint32_t removable) {
+  model::ScalingStep step =
+      model::scaling_step(pool.application->scaling, pool.application->sessions.per_instance,
+                          sizes_of(pool), removable);
+  if (pool.cannot_pause) step.make_standby = step.pause_ready = 0;
+  spare_replacements(pool.pool, step);
+  return step;
+}
 
 // --- What is asked for -------------------------------------------------------------------------
 
@@ -665,11 +692,9 @@ void Pools::give_up_overdue(Context& context) {
 
 void Pools::scale(Context& context, ApplicationPool& pool) {
   const model::ScalingPolicy& policy = pool.application->scaling;
-  const std::uint32_t slots = pool.application->sessions.per_instance;
-  const model::PoolSizes sizes = sizes_of(pool);
-  pool.surplus.see(context.now, model::surplus_of(policy, slots, sizes));
+  pool.surplus.see(context.now, surplus_of(pool));
   const std::uint32_t removable = pool.surplus.least(context.now, policy.cooldown);
-  carry_out(context, pool, model::scaling_step(policy, slots, sizes, removable));
+  carry_out(context, pool, scaling_step_of(pool, removable));
   roll(context, pool);
   end_replaced(context, pool);
   std::optional<Time> next = pool.surplus.grows_at(context.now, policy.cooldown);
@@ -683,7 +708,6 @@ void Pools::carry_out(Context& context, ApplicationPool& pool, const model::Scal
   remove(context, pool, Group::Ready, step.remove_ready);
   remove(context, pool, Group::Standby, step.remove_standby);
   for (std::uint32_t i = 0; i < step.pause_ready && !pool.pool.of(Group::Ready).empty(); ++i) {
-    if (pool.cannot_pause) break;
     set_pausing(pool, *pool.pool.of(Group::Ready).rbegin(), model::Pausing::Paused);
   }
   for (std::uint32_t i = 0; i < step.wake && !pool.pool.of(Group::Standby).empty(); ++i) {
@@ -695,7 +719,7 @@ void Pools::carry_out(Context& context, ApplicationPool& pool, const model::Scal
     change(pool, *making.begin(), [](PoolMember& changed) { changed.for_standby = false; });
   }
   create(context, pool, step.create, For::Sessions);
-  if (!pool.cannot_pause) create(context, pool, step.make_standby, For::Standby);
+  create(context, pool, step.make_standby, For::Standby);
 }
 
 // The newest first, but before those who are to stay those who are replaced: else new ones would be

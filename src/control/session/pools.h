@@ -44,6 +44,11 @@ struct ApplicationPool {
   Duration usual_start = 1s;             // from being asked for to ready
 };
 
+// How many of its instances are too many, and what is to be done about its size if so many of these
+// have been for long enough.
+std::uint32_t surplus_of(const ApplicationPool& pool);
+model::ScalingStep scaling_step_of(const ApplicationPool& pool, std::uint32_t removable);
+
 // A member that is gone, with the sessions that it had.
 struct LostMember {
   model::InstanceKey key;

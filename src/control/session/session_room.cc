@@ -166,6 +166,7 @@ void SessionRoom::record(Context& context, const OpenSessionCall& call) {
   const ApplicationPool& pool = *pools_.find(call.application);
   if (auto too_many = busy(pool)) return refuse(*std::move(too_many));
   Session& session = sessions_.add(make(context, call, *pool.application));
+  while (lingering_.contains(session.spec.ref)) ++session.spec.ref.incarnation;
   waiting_[call.application].push_back(session.spec.ref.key);
   to_serve_.insert(call.application);
   attach(context, session, call.call);
@@ -310,7 +311,7 @@ void SessionRoom::end(Context& context, Session& session, SessionState state, mo
   if (!was_closing || session.reason.reason.empty()) session.reason = std::move(why);
   session.ended = context.now;
   session.clients = 0;
-  if (lingers_on) {
+  if (lingers_on && !session.spec.instance.item.empty()) {
     lingering_.insert_or_assign(session.spec.ref,
                                 Lingering{session.spec.instance, *lingers_on, session.spec.ports});
   } else if (!session.spec.instance.item.empty()) {
@@ -404,6 +405,7 @@ void SessionRoom::report(Context& context, const model::NodeId& id, const Observ
   if (report.full) pools_.forget_unlisted(context, id, listed);
   std::set<model::SessionRef> shown;
   for (const model::ReportedSession& session : pool.sessions) {
+    if (!model::is_pool_instance(session.session.instance)) continue;
     shown.insert(session.session.ref);
     this->report(context, id, session);
   }

@@ -117,30 +117,18 @@ class PoolComparison {
   }
 
   void compare_sizes(const control::ApplicationPool& pool) {
-    const model::ScalingPolicy& policy = pool.application->scaling;
-    const control::Pool& members = pool.pool;
-    const model::PoolSizes sizes{.active = members.count(Group::Active),
-                                 .free_slots = members.free_slots_on_active(),
-                                 .unplaced = members.count(Group::Unplaced),
-                                 .pending = members.count(Group::Pending),
-                                 .ready = members.count(Group::Ready),
-                                 .making_standby = members.count(Group::MakingStandby),
-                                 .standby = members.count(Group::Standby),
-                                 .terminating = members.count(Group::Terminating),
-                                 .waiting = pool.waiting};
-    const std::uint32_t slots = pool.application->sessions.per_instance;
-    const std::uint32_t surplus = model::surplus_of(policy, slots, sizes);
-    model::ScalingStep step = model::scaling_step(policy, slots, sizes, surplus);
-    if (pool.cannot_pause) step.make_standby = step.pause_ready = 0;
+    const model::ScalingStep step = control::scaling_step_of(pool, control::surplus_of(pool));
     if (step != model::ScalingStep{}) {
       complain("{} has yet to be scaled: create {}, remove {}+{}+{}, wake {}, pause {}",
                to_string(pool.key), step.create + step.make_standby, step.remove_unplaced,
                step.remove_pending, step.remove_ready + step.remove_standby, step.wake,
                step.pause_ready);
     }
-    const std::uint32_t all = sizes.active + sizes.ready + sizes.standby;
-    if (all > policy.maximum && sizes.ready + sizes.standby > 0) {
-      complain("{} has {} instances of {}", to_string(pool.key), all, policy.maximum);
+        const std::uint32_t free = pool.pool.count(Group::Ready) + pool.pool.count(Group::Standby);
+    const std::uint32_t all = pool.pool.count(Group::Active) + free;
+    const std::uint32_t maximum = pool.application->scaling.maximum;
+    if (all > maximum && free > 0) {
+      complain("{} has {} instances of {}", to_string(pool.key), all, maximum);
     }
   }
 
