@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Runs the demo unit: a control plane, three agents and what examples/demo asks for; called by ./run."""
+"""Runs the demo unit: a control plane, three agents, what examples/demo asks for, and the application of
+examples/sessions; called by ./run."""
 
 import argparse
 import ipaddress
@@ -20,6 +21,7 @@ NODES = {
     "rear": (20, "zone", ""),
 }
 DMIPS_PER_CORE = 10_000
+APPLICATION = ROOT / "examples" / "sessions" / "application.yaml"
 
 
 def machine() -> tuple[int, int]:
@@ -79,7 +81,11 @@ def show(unit: Unit):
     unit.berth("get", "nodes", capture_output=False)
     print()
     sys.stdout.flush()
-    unit.berth("get", "instances", capture_output=False)
+        unit.berth("get", "instances", capture_output=False)
+    print()
+    sys.stdout.flush()
+    unit.berth("get", "applications", capture_output=False)
+
 
 
 def how_to_join(berth: Path, listen: str) -> str:
@@ -100,8 +106,9 @@ Look further, in another terminal:
   {berth} top nodes --watch
   {berth} drain gateway --deadline 30s   what can goes elsewhere, the rest is stopped then
   {berth} events --watch
-  {berth} apply -f examples/sessions/application.yaml   an application with warm instances
-  {berth} session open games/echo     one of them is yours, in milliseconds
+    {berth} session open games/echo     a warm instance of it is yours, in milliseconds
+  {berth} get applications --watch    the next one is ready already
+
   curl --unix-socket {unit.socket} http://berth/v1/nodes
 {how_to_join(berth, listen)}
 
@@ -133,7 +140,8 @@ def main() -> int:
         start(unit, containers, options.listen)
         print()
         sys.stdout.flush()
-        applied = unit.berth("apply", "-f", ROOT / "examples" / "demo", capture_output=False, timeout=600)
+                applied = unit.berth("apply", "-f", ROOT / "examples" / "demo", "-f", APPLICATION, capture_output=False,
+                             timeout=600)
         if applied.returncode != 0:
             raise Failure(f"not everything became active (exit {applied.returncode}); the logs are in {directory}")
         show(unit)

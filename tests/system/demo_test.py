@@ -19,6 +19,7 @@ class Demo(SystemTest):
                               text=True, timeout=300, check=False)
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
         self.assertIn("perception/vehicle/1", done.stdout)
+        self.assertIn("@games/echo/1", done.stdout)
         left = [command_of(pid) for pid in processes() if str(state) in command_of(pid)]
         self.assertEqual(left, [])
 
