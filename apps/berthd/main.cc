@@ -40,6 +40,9 @@ const std::vector<shell::Setting> kSettings{
     {"networks.range", "what the networks of owners are cut from", "10.128.0.0/10"},
     {"networks.prefix", "the size of one: 20 is room for 4094 instances and nodes", "20"},
     {"sessions.ports", "of each node, where sessions are reached from outside", "20000-29999"},
+    {"gateway.node", "the node that forwards for all sessions; else each for what it runs", ""},
+    {"gateway.address", "where that is reached from outside", ""},
+    {"gateway.ports", "of that address, for sessions", "20000-29999"},
     {"minHealthy", "without a health check: active for so long is proven to be well", "2s"},
     {"rolloutTimeout", "a new version that is not active by then is taken back", "300s"},
     {"componentRolloutTimeout",
@@ -78,17 +81,28 @@ Result<void> set_networks(const Settings& settings, control::Config& config) {
   return {};
 }
 
-Result<void> set_session_ports(const Settings& settings, control::Config& config) {
-  const std::string& text = settings.text("sessions.ports");
+Result<control::IdRange> port_range(const Settings& settings, const char* name) {
+  const std::string& text = settings.text(name);
   unsigned first = 0;
   unsigned last = 0;
   int length = 0;
   const int found = std::sscanf(text.c_str(), "%5u-%5u%n", &first, &last, &length);
   const bool is_whole = found == 2 && static_cast<std::size_t>(length) == text.size();
   if (!is_whole || first == 0 || first > last || last > UINT16_MAX) {
-    return invalid_input("sessions.ports: write a range as in 20000-29999");
+    return invalid_input(std::string(name) + ": write a range as in 20000-29999");
   }
-  config.session_ports = {first, last};
+  return control::IdRange{first, last};
+}
+
+Result<void> set_session_ports(const Settings& settings, control::Config& config) {
+  config.session_ports = TRY(port_range(settings, "sessions.ports"));
+  const std::string& node = settings.text("gateway.node");
+  const std::string& address = settings.text("gateway.address");
+  if (node.empty() != address.empty()) {
+    return invalid_input("gateway: it needs both a node and an address");
+  }
+  if (node.empty()) return {};
+  config.gateway = {model::NodeId(node), address, TRY(port_range(settings, "gateway.ports"))};
   return {};
 }
 

@@ -20,16 +20,18 @@ constexpr std::size_t kNotesMax = 100'000;
 constexpr char kMachine[] = "127.0.0.1";
 
 // Those that are outside at the same number, of TCP and of UDP, are one forward.
-Result<std::vector<session::Forward>> to_forwards(const std::vector<model::SessionPort>& ports) {
+Result<std::vector<session::Forward>> to_forwards(const agent::OpenEndpoints& what) {
   std::map<std::pair<std::string, std::uint16_t>, session::Forward> forwards;
-  for (const model::SessionPort& port : ports) {
+  for (const model::SessionPort& port : what.ports) {
     const auto target = session::parse_endpoint(port.internal);
     if (!target) {
       return Error{Code::Internal, fmt::format("nothing listens for port {}", port.port.number)};
     }
     session::Forward& forward = forwards[{port.external_address, port.external}];
     forward.listen = {port.external_address, port.external};
-    forward.reach = target->address == kMachine ? session::Reach::Machine : session::Reach::Network;
+    forward.reach = what.is_elsewhere             ? session::Reach::Elsewhere
+                    : target->address == kMachine ? session::Reach::Machine
+                                                  : session::Reach::Network;
     (port.port.protocol == model::Protocol::Tcp ? forward.tcp : forward.udp) = *target;
   }
   std::vector<session::Forward> all;
@@ -256,7 +258,7 @@ Result<void> PoolPerformer::open_here(session::Forward forward) {
 
 // Known before it is open: somebody may come at once.
 Result<void> PoolPerformer::open_all(const agent::OpenEndpoints& what) {
-  for (session::Forward& forward : TRY(to_forwards(what.ports))) {
+  for (session::Forward& forward : TRY(to_forwards(what))) {
     forward.id = std::to_string(++last_forward_);
     forwards_[what.ref].push_back(forward.id);
     {

@@ -1,8 +1,11 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
+#include <string>
 
 #include "base/time.h"
+#include "model/ids.h"
 #include "model/network.h"
 
 namespace berth::control {
@@ -14,6 +17,13 @@ enum class Walk { Dirty, Everything };
 struct IdRange {
   std::uint32_t first = 0;
   std::uint32_t last = 0;  // included
+};
+
+// The node that forwards for all sessions.
+struct SessionGateway {
+  model::NodeId node;
+  std::string address;
+  IdRange ports{20'000, 29'999};
 };
 
 struct Config {
@@ -44,6 +54,7 @@ struct Config {
   IdRange gids{20'000, 59'999};
   IdRange pool_uids{2'000'000, 2'999'999};  // of pool instances: not kept, and none for long
   IdRange session_ports{20'000, 29'999};    // of each node's address
+  std::optional<SessionGateway> gateway;    // nullopt: each node forwards for what it runs
   Duration pool_lost_after = 6s;      // its node is silent: sessions and pool instances are lost
   Duration pool_start_timeout = 30s;  // an instance that its agent does not report running
   Duration pool_backoff_max = 300s;   // between instances of an application that do not come up

@@ -121,6 +121,8 @@ struct SetPoolPausing {
 
   friend bool operator==(const SetPoolPausing&, const SetPoolPausing&) = default;
 };
+// Ports that say where the session is reached (`internal`) are told to the gateway: the instance is
+// on another node, and this one only forwards.
 struct OpenSession {
   SessionSpec session;
 

@@ -14,8 +14,9 @@ namespace berth::session {
 
 // From where a target can be reached.
 enum class Reach {
-  Machine,  // the machine itself: a process, or an address that it has a route to
-  Network,  // the instances' own network
+  Machine,    // the machine itself: a process, or an address that it has a route to
+  Network,    // the instances' own network
+  Elsewhere,  // another node, where a gateway forwards it on
 };
 
 // One port outside, of one session. TCP and UDP have the same number; at least one of them.

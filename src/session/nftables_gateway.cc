@@ -27,6 +27,8 @@ constexpr char kInsideTable[] = "berth-gateway";
 constexpr Duration kSweepWait = 20ms;  // those that are closed together are swept together
 constexpr Duration kPassWait = 500ms;  // until who was made to speak has heard the answer
 constexpr Duration kCutFor = 1s;       // until no packet is on its way that was let in before
+constexpr Duration kLeftFor = 60s;     // what leads elsewhere, until it is asked for again
+constexpr char kForwardSetting[] = "/proc/sys/net/ipv4/ip_forward";
 constexpr char kLoopbackSetting[] = "/proc/sys/net/ipv4/conf/all/route_localnet";
 
 std::string table_of(const std::string& tag) { return "berth-gateway-" + tag; }
@@ -83,6 +85,21 @@ Result<void> write_setting(const char* path, const char* value) {
     return Error{Code::Unavailable, fmt::format("{}: {}", path, std::strerror(errno))};
   }
   return {};
+}
+
+bool is_of_this_machine(const Endpoint& target) {
+  return hold_port({target.address, 0}, SOCK_DGRAM).has_value();
+}
+
+// A packet is led on once only: where another agent of this machine would do it again, somebody has
+// to come from the machine itself.
+bool is_for_rules(const Forward& forward) {
+  for (const auto& target : {forward.tcp, forward.udp}) {
+    if (!target) continue;
+    if (!version_4(*target)) return false;
+    if (forward.reach == Reach::Elsewhere && is_of_this_machine(*target)) return false;
+  }
+  return version_4(forward.listen).has_value();
 }
 
 // The rules stand before the setting does. Where somebody else has set it, that is as it was meant.
@@ -285,12 +302,18 @@ class NftablesGateway::LeftReader {
 
 Result<void> NftablesGateway::read_left() { return LeftReader(*this).read(); }
 
+// What leads elsewhere only the control plane knows of: it tells it again when it is heard.
 void NftablesGateway::settle() {
   if (rest_) rest_->settle();
   const auto lock = poller_->enter();
   std::vector<Part> unwanted;
-  for (auto& [place, part] : std::exchange(left_, {})) unwanted.push_back(std::move(part));
+  for (auto next = left_.begin(); next != left_.end();) {
+    const auto one = next++;
+    if (leads_elsewhere(one->second)) continue;
+    unwanted.push_back(std::move(left_.extract(one).mapped()));
+  }
   end(unwanted);
+  if (!left_.empty()) end_left_at_ = shell::now() + kLeftFor;
   must_list_ = true;
   poller_->wake();
 }
@@ -340,18 +363,29 @@ Result<void> NftablesGateway::lead_to_loopback(const Part& part) {
   return {};
 }
 
+Result<void> NftablesGateway::lead_elsewhere(const Forward& forward) {
+  if (forward.reach != Reach::Elsewhere || leads_elsewhere_) return {};
+  TRY(write_setting(kForwardSetting, "1"));
+  leads_elsewhere_ = true;
+  return {};
+}
+
+bool NftablesGateway::leads_elsewhere(const Part& part) const {
+  return !part.inside && !is_loopback(part.target.address) &&
+         part.target.address != inside_address_.value_or(model::Ipv4{});
+}
+
 Result<void> NftablesGateway::open(const Forward& forward) {
   TRY(check_forward(forward));
-  const bool is_version_4 = version_4(forward.listen) &&
-                            (!forward.tcp || version_4(*forward.tcp)) &&
-                            (!forward.udp || version_4(*forward.udp));
-  if (!is_version_4 && rest_) return rest_->open(forward);
-  if (!is_version_4) return invalid_input("only addresses of version 4 can be forwarded");
+  if (!is_for_rules(forward)) {
+    return rest_ ? rest_->open(forward) : invalid_input("it cannot be forwarded by rules");
+  }
   const auto lock = poller_->enter();
   if (const auto known = forwards_.find(forward.id); known != forwards_.end()) {
     if (known->second.forward == forward) return {};
     return Error{Code::Conflict, fmt::format("forward {} is open already", forward.id)};
   }
+  TRY(lead_elsewhere(forward));
   OpenForward made{.forward = forward, .parts = TRY(make_parts(forward))};
   for (const Part& part : made.parts) {
     if (!by_route_.contains(part.route())) continue;
@@ -551,7 +585,15 @@ std::optional<Time> NftablesGateway::tend(Time now) {
     sweep_at_.reset();
     must_sweep_ = true;
   }
-  return sweep_at_;
+  if (end_left_at_ && *end_left_at_ <= now) {
+    end_left_at_.reset();
+    std::vector<Part> unwanted;
+    for (auto& [place, part] : std::exchange(left_, {})) unwanted.push_back(std::move(part));
+    end(unwanted);
+  }
+  std::optional<Time> next = sweep_at_;
+  take_earlier(next, end_left_at_);
+  return next;
 }
 
 void NftablesGateway::deliver() {

@@ -37,7 +37,8 @@ class NftablesGateway final : public Gateway {
   struct Config {
     std::string tag;  // of the agent on its machine
     std::optional<Inside> inside = {};
-    // What rules are not made for: IPv6. May be nullptr.
+    // What rules are not made for: IPv6, and what another agent of this machine forwards on. May be
+    // nullptr.
     std::unique_ptr<Gateway> rest = {};
   };
 
@@ -139,6 +140,8 @@ class NftablesGateway final : public Gateway {
   Result<void> try_commit(const Both& changes);
   Result<void> mend();
   Result<void> lead_to_loopback(const Part& part);
+  Result<void> lead_elsewhere(const Forward& forward);
+  bool leads_elsewhere(const Part& part) const;
   void hear();
   void take_news(const TrackedConnection& tracked);
   OpenForward* find_by_route(const TrackedConnection& tracked);
@@ -172,7 +175,9 @@ class NftablesGateway final : public Gateway {
   std::map<Connection, std::string> connections_;
   std::map<Route, Cut> cuts_;
   std::optional<Time> sweep_at_;
+  std::optional<Time> end_left_at_;
   bool leads_to_loopback_ = false;
+  bool leads_elsewhere_ = false;
   std::set<std::string> changed_;  // to be told of
   bool must_sweep_ = false;
   bool must_list_ = false;

@@ -526,5 +526,49 @@ TEST_F(NftablesGatewayTest, TheInstancesOwnNetworkIsReachedAlsoFromTheLoopback) 
   EXPECT_FALSE(Stream::connect(forward.listen).is_open());
 }
 
+TEST_F(NftablesGatewayTest, AnotherNodeIsReachedAndStaysSoUntilItIsAskedForAgain) {
+  const Elsewhere elsewhere(network_.get(), kWire);
+  const auto target = elsewhere.listen("192.0.2.2");
+  Forward forward{.id = "1",
+                  .listen = {"127.0.0.1", testing::free_port()},
+                  .tcp = target->endpoint(),
+                  .reach = Reach::Elsewhere};
+  ASSERT_TRUE(gateway_->open(forward));
+  const auto client = Stream::connect(forward.listen);
+  ASSERT_TRUE(client.is_open());
+  const auto server = target->accept();
+  EXPECT_TRUE(passes(client, server));
+  restart();
+  gateway_->settle();
+  EXPECT_TRUE(passes(client, server)) << "the control plane has not said yet what it wants";
+  ASSERT_TRUE(gateway_->open(renamed(forward, "2")));
+  EXPECT_TRUE(passes(server, client));
+  gateway_->close("2");
+  EXPECT_TRUE(client.is_over());
+  EXPECT_TRUE(server.is_over());
+}
+
+// Two agents on one machine, of which one is the gateway.
+TEST_F(NftablesGatewayTest, WhatAnotherAgentOfTheMachineForwardsIsReachedThroughIt) {
+  testing::Told other_told;
+  auto other = open_gateway(other_told, "4567cdef");
+  const Port target(SOCK_STREAM);
+  const Forward behind{
+      .id = "1", .listen = {"127.0.0.2", testing::free_port()}, .tcp = target.endpoint()};
+  ASSERT_TRUE(other->open(behind));
+  gateway_.reset();
+  auto rest = Forwarder::open({}, told_callbacks(told_));
+  auto made =
+      NftablesGateway::open({.tag = "0123abcd", .rest = *std::move(rest)}, told_callbacks(told_));
+  ASSERT_TRUE(made);
+  const Forward forward{.id = "2",
+                        .listen = {"127.0.0.1", testing::free_port()},
+                        .tcp = behind.listen,
+                        .reach = Reach::Elsewhere};
+  ASSERT_TRUE((*made)->open(forward));
+  const auto client = Stream::connect(forward.listen);
+  EXPECT_TRUE(passes(client, target.accept()));
+}
+
 }  // namespace
 }  // namespace berth::session

@@ -211,5 +211,100 @@ class GatewayToContainers(SystemTest):
             self.assert_says(client, "listen", "cut")
 
 
+@unittest.skipUnless(os.geteuid() == 0, "hosts of their own need root")
+@unittest.skipIf(MISSING, f"not installed: {', '.join(MISSING)}")
+class GatewayNode(SystemTest):
+    """Two hosts and a client on one wire: the instances are on one host, the gateway is the other."""
+
+    def setUp(self):
+        super().setUp()
+        self.hosts = {name: f"test-{os.getpid()}-{name}" for name in ("wire", "n1", "gw")}
+        self.addCleanup(self.remove_hosts)
+        self.make_hosts()
+        self.start_control()
+        for name in ("n1", "gw"):
+            self.start_agent(name)
+        echo = item("echo", images=[{"command": ["/bin/busybox"]}], ports=["7000/tcp"],
+                    args=["sh", "-c", "exec /bin/busybox nc -ll -p $BERTH_PORT_7000 -e /bin/cat"])
+        application = {"apiVersion": "berth/v1", "kind": "Application", "metadata": {"name": "echo"},
+                       "spec": {"item": "echo", "nodes": ["n1"], "sessions": {"reuse": True},
+                                "scaling": {"maximum": 4, "idle": {"low": 1, "high": 1}}}}
+        applied = self.apply(echo, application)
+        self.assertEqual(applied.returncode, 0, applied.stdout + applied.stderr)
+        wait_until(lambda: self.unit.ask("get", "applications")["pools"][0]["ready"] >= 1, "the pool to be full")
+
+    def start_control(self):
+        self.unit.start_control("--gateway-node", "gw", "--gateway-address", "203.0.113.2",
+                                "--gateway-ports", "30000-30099", host="203.0.113.254", wrapper=self.inside("wire"))
+
+    def make_hosts(self):
+        for name in self.hosts.values():
+            self.ip("netns", "add", name)
+            self.ip("-n", name, "link", "set", "lo", "up")
+        wire = self.hosts["wire"]
+        self.ip("-n", wire, "link", "add", "wire", "type", "bridge")
+        self.ip("-n", wire, "address", "add", "203.0.113.254/24", "dev", "wire")
+        self.ip("-n", wire, "link", "set", "wire", "up")
+        for number, name in enumerate(("n1", "gw"), 1):
+            host = self.hosts[name]
+            self.ip("-n", wire, "link", "add", name, "type", "veth", "peer", "name", "eth0", "netns", host)
+            self.ip("-n", wire, "link", "set", name, "master", "wire", "up")
+            self.ip("-n", host, "address", "add", f"203.0.113.{number}/24", "dev", "eth0")
+            self.ip("-n", host, "link", "set", "eth0", "up")
+
+    def remove_hosts(self):
+        for name in self.hosts.values():
+            subprocess.run(["ip", "netns", "delete", name], capture_output=True, check=False)
+
+    @staticmethod
+    def ip(*arguments: str):
+        subprocess.run(["ip", *arguments], capture_output=True, timeout=60, check=True)
+
+    def inside(self, host: str) -> list[str]:
+        return ["nsenter", f"--net=/run/netns/{self.hosts[host]}"]
+
+    def start_agent(self, name: str):
+        self.unit.start_agent(name, "--runtimes", "process", "--capacity-cpu", "10000", "--capacity-ram", "4Gi",
+                              "--stop-grace", "1s", "--stop-instances-on-exit", "true", "--sessions-gateway", "nftables",
+                              wrapper=self.inside(name))
+        self.unit.wait_for_node(name)
+
+    def connect(self, endpoint: str) -> subprocess.Popen:
+        client = subprocess.Popen([*self.inside("wire"), sys.executable, "-c", CLIENT, *endpoint.rsplit(":", 1)],
+                                  stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        self.addCleanup(client.communicate, timeout=60)
+        self.assertEqual(client.stdout.readline(), "connected\n")
+        return client
+
+    def assert_says(self, client: subprocess.Popen, said: str, answer: str):
+        client.stdin.write(said + "\n")
+        client.stdin.flush()
+        self.assertEqual(client.stdout.readline(), answer + "\n")
+
+    def test_clients_come_in_by_the_gateway_and_no_restart_cuts_them(self):
+        session = self.unit.ask("session", "open", "default/echo", "--name", "blue")
+        endpoint = session["endpoints"][0]["external"]
+        self.assertEqual(endpoint, "203.0.113.2:30000")
+        client = self.connect(endpoint)
+        self.assert_says(client, "before", "before")
+        for name in ("gw", "n1"):
+            agent = self.unit.agents[name]
+            agent.kill()
+            self.assert_says(client, "meanwhile", "meanwhile")
+            agent.start()
+            self.unit.wait_for_node(name)
+            self.assert_says(client, "after", "after")
+        self.unit.control.kill()
+        self.start_control()
+        for name in ("gw", "n1"):
+            self.unit.wait_for_node(name)
+        wait_until(lambda: self.unit.berth("session", "describe", "default/blue").returncode == 0, "the session")
+        self.assert_says(client, "again", "again")
+        described = json.loads(self.unit.berth("session", "describe", "default/blue", "-o", "json").stdout)
+        self.assertEqual(described["endpoints"][0]["external"], endpoint)
+        self.assertEqual(self.unit.berth("session", "close", "default/blue").returncode, 0)
+        self.assert_says(client, "listen", "cut")
+
+
 if __name__ == "__main__":
     main()

@@ -1,5 +1,7 @@
 #include "agent/pool/pool.h"
 
+#include <algorithm>
+#include <utility>
 #include <vector>
 
 #include "agent/moved.h"
@@ -14,6 +16,13 @@ model::ReportedSession failed_session(const model::SessionSpec& spec, model::Pro
   model::ReportedSession report{spec, model::SessionState::Failed, std::move(reason), 0, {}};
   report.session.data.clear();
   return report;
+}
+
+// It says where the session is reached: it is another node's.
+bool is_elsewhere(const model::SessionSpec& spec) {
+  return !spec.ports.empty() &&
+         std::ranges::none_of(spec.ports,
+                              [](const model::SessionPort& port) { return port.internal.empty(); });
 }
 
 }  // namespace
@@ -51,6 +60,11 @@ void Pool::carry_out(const Context&, const model::SetPoolPausing& order) {
 void Pool::carry_out(const Context& context, const model::OpenSession& order) {
   const model::SessionSpec& spec = order.session;
   if (PoolInstance* instance = touch(spec.instance)) return instance->open(spec);
+  if (is_elsewhere(spec)) {
+    forwards_.try_emplace(spec.ref, spec);
+    touched_forwards_.insert(spec.ref);
+    return;
+  }
   const auto report = failed_session(spec, {"InstanceGone", "its instance is not there any more"});
   remember_ended(context.now, report);
   news_.insert_or_assign(spec.ref, report);
@@ -60,6 +74,10 @@ void Pool::carry_out(const Context& context, const model::CloseSession& order) {
   PoolInstance* instance = touch(order.instance);
   if (instance != nullptr && instance->find(order.ref) != nullptr) {
     return instance->close(context.now, order);
+  }
+  if (const auto forward = forwards_.find(order.ref); forward != forwards_.end()) {
+    touched_forwards_.insert(order.ref);
+    return forward->second.close(context.now, order.grace, order.reason);
   }
   model::ReportedSession closed;
   closed.session.ref = order.ref;
@@ -79,8 +97,11 @@ PoolInstance* Pool::touch(const model::InstanceKey& key) {
 }
 
 PoolSession* Pool::touch(const model::InstanceKey& key, const model::SessionRef& ref) {
-  PoolInstance* instance = touch(key);
-  return instance == nullptr ? nullptr : instance->find(ref);
+  if (PoolInstance* instance = touch(key)) return instance->find(ref);
+  const auto forward = forwards_.find(ref);
+  if (forward == forwards_.end()) return nullptr;
+  touched_forwards_.insert(ref);
+  return &forward->second;
 }
 
 PoolSession* Pool::touch(const model::InstanceKey& key, const std::string& session) {
@@ -195,6 +216,23 @@ void Pool::decide(const Context& context, const Runtimes& runtimes) {
   }
   for (const model::InstanceKey& key : std::exchange(touched_, {})) {
     decide_about(context, runtimes, key);
+  }
+  advance_forwards(context);
+}
+
+void Pool::advance_forwards(const Context& context) {
+  for (const model::SessionRef& ref : std::exchange(touched_forwards_, {})) {
+    const auto found = forwards_.find(ref);
+    if (found == forwards_.end()) continue;
+    PoolSession& forward = found->second;
+    const PoolSession::Host host{
+        .ports = &forward.spec().ports, .serves = true, .is_elsewhere = true};
+    if (!forward.advance(context, host)) continue;
+    const model::ReportedSession report = forward.report(context.now);
+    news_.insert_or_assign(ref, report);
+    if (!forward.is_over()) continue;
+    remember_ended(context.now, report);
+    forwards_.erase(found);
   }
 }
 

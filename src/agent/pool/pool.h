@@ -68,12 +68,17 @@ class Pool {
   void carry_out(const Context& context, const model::CloseSession& order);
   void decide_about(const Context& context, const Runtimes& runtimes,
                     const model::InstanceKey& key);
+  void advance_forwards(const Context& context);
   void tell(Time now, PoolInstance& instance);
   void remember_ended(Time now, const model::ReportedSession& session);
   model::PoolReport begin_report();
 
   std::map<model::InstanceKey, PoolInstance> instances_;
   std::map<model::InstanceKey, model::ReportedPoolInstance> told_;  // as it was reported last
+  // Of instances on other nodes: this one is the gateway. The control plane tells them again to the
+  // next life.
+  std::map<model::SessionRef, PoolSession> forwards_;
+  std::set<model::SessionRef> touched_forwards_;
   std::set<model::InstanceKey> touched_;
   bool looks_at_all_ = false;
   Alarms<model::InstanceKey> alarms_;

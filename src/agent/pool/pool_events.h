@@ -116,6 +116,7 @@ struct OpenEndpoints {
   model::SessionRef ref;
   model::InstanceKey instance;
   std::vector<model::SessionPort> ports;
+  bool is_elsewhere = false;  // the instance: its ports are another node's
 
   friend bool operator==(const OpenEndpoints&, const OpenEndpoints&) = default;
 };

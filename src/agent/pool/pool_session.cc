@@ -128,7 +128,8 @@ void PoolSession::begin(const Context& context, const Host& host) {
   const bool app_is_ready = !host.has_app || app_ == App::Opened;
   if (app_is_ready && (endpoints_ == Endpoints::None || endpoints_ == Endpoints::Left)) {
     find_ports(host);
-    context.act_for_pool(OpenEndpoints{spec().ref, spec().instance, spec().ports});
+    context.act_for_pool(
+        OpenEndpoints{spec().ref, spec().instance, spec().ports, host.is_elsewhere});
     endpoints_ = Endpoints::Asked;
   }
   if (endpoints_ != Endpoints::Open || restored) return;

@@ -17,6 +17,7 @@ class PoolSession {
     bool serves = false;        // it runs, stands not still, and its app is there
     bool has_app = false;       // it uses the session service
     bool ends_with_it = false;  // it is stopped after this session: nothing else holds it
+    bool is_elsewhere = false;  // on another node: this one is the gateway
   };
 
   explicit PoolSession(model::SessionSpec spec);

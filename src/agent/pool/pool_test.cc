@@ -382,5 +382,46 @@ TEST_F(PoolTest, NothingOfItIsDurable) {
   EXPECT_TRUE(driver_.tell(EndpointUsed{{{"games", "blue"}, 1}, echo(1)}).writes.empty());
 }
 
+// --- As the gateway of others ------------------------------------------------------------------
+
+TEST_F(PoolTest, TheGatewayForwardsToInstancesOfOtherNodes) {
+  model::SessionSpec session = a_session("blue", 9);
+  session.claim = {};
+  session.ports[0].internal = "192.0.2.7:20004";
+  tell({model::OpenSession{session}});
+  ASSERT_EQ(count<OpenEndpoints>(), 1u);
+  EXPECT_TRUE(done<OpenEndpoints>()[0].is_elsewhere);
+  EXPECT_EQ(done<OpenEndpoints>()[0].ports, session.ports);
+  EXPECT_EQ(state("blue"), SessionState::Available);
+  tell({model::OpenSession{session}});
+  EXPECT_EQ(count<OpenEndpoints>(), 1u) << "the same again is nothing new";
+  wait(2min);
+  EXPECT_EQ(state("blue"), SessionState::Available) << "it has no clocks";
+  tell({model::CloseSession{session.ref, session.instance, {}, {"Closed", ""}}});
+  EXPECT_EQ(count<CloseEndpoints>(), 1u);
+  EXPECT_EQ(state("blue"), SessionState::Closed);
+  tell({model::CloseSession{session.ref, session.instance, {}, {"Closed", ""}}});
+  EXPECT_EQ(state("blue"), SessionState::Closed) << "whoever asks again hears it";
+}
+
+TEST_F(PoolTest, TheGatewaySaysThatAStrangerHasThePort) {
+  taken_ = true;
+  model::SessionSpec session = a_session("blue", 9);
+  session.ports[0].internal = "192.0.2.7:20004";
+  tell({model::OpenSession{session}});
+  EXPECT_EQ(state("blue"), SessionState::Failed);
+  EXPECT_EQ(reason("blue"), "PortTaken");
+}
+
+TEST_F(PoolTest, AFullReportHasWhatTheGatewayForwards) {
+  model::SessionSpec session = a_session("blue", 9);
+  session.claim = {};
+  session.ports[0].internal = "192.0.2.7:20004";
+  tell({model::OpenSession{session}});
+  sessions_.clear();
+  act(Connected{2});
+  EXPECT_EQ(state("blue"), SessionState::Available);
+}
+
 }  // namespace
 }  // namespace berth::agent

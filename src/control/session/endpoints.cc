@@ -7,9 +7,10 @@
 namespace berth::control {
 namespace {
 
-PortRange range_of(const Config& config) {
-  return {static_cast<std::uint16_t>(config.session_ports.first),
-          static_cast<std::uint16_t>(config.session_ports.last)};
+PortRange range_of(const Config& config, const std::string& address) {
+  const bool is_gateway = config.gateway && config.gateway->address == address;
+  const IdRange& range = is_gateway ? config.gateway->ports : config.session_ports;
+  return {static_cast<std::uint16_t>(range.first), static_cast<std::uint16_t>(range.last)};
 }
 
 }  // namespace
@@ -17,8 +18,8 @@ PortRange range_of(const Config& config) {
 void Endpoints::restore(const Step& step) {
   for (const auto& [address, record] : step.state.durable().port_blocks) {
     const auto bits = PortBits::parse(record.held);
-    books_.emplace(address,
-                   Book{PortBook(range_of(step.config), bits ? *bits : PortBits()), {}, {}});
+    books_.emplace(
+        address, Book{PortBook(range_of(step.config, address), bits ? *bits : PortBits()), {}, {}});
     touched_.insert(address);
   }
 }
@@ -32,7 +33,8 @@ Endpoints::Book* Endpoints::touch(const std::string& address) {
 
 void Endpoints::know(const Step& step, const std::string& address) {
   if (books_.contains(address)) return;
-  Book& book = books_.emplace(address, Book{PortBook(range_of(step.config)), {}, {}}).first->second;
+  Book& book =
+      books_.emplace(address, Book{PortBook(range_of(step.config, address)), {}, {}}).first->second;
   if (is_settled_) book.ports.settle({});
   touched_.insert(address);
 }

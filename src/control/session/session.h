@@ -28,6 +28,10 @@ struct Session {
   std::optional<Time> ended;
   Duration keep_finished{};
   std::uint32_t failed_before = 0;  // incarnations in a row that were never available
+  // Where clients come if the gateway is another node than its instance's; empty: to spec.ports.
+  std::vector<model::SessionPort> outside;
+  // What its agent says, while the gateway does not forward yet.
+  std::optional<model::SessionState> served_as;
 
   bool is_over() const { return model::is_over(state); }
   bool is_opening() const { return state <= model::SessionState::Starting; }

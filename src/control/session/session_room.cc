@@ -203,27 +203,61 @@ SessionRoom::Served SessionRoom::serve(Context& context, const model::SessionKey
   session->state = SessionState::Starting;
   pools_.bind(*chosen, session->spec.ref);
   send_open(*session, member.place->node);
+  if (!session->outside.empty()) forward(*session);
   shown(context, *session);
   return Served::Yes;
 }
 
+bool SessionRoom::is_beyond_gateway(const Context& context, const model::NodeId& node) const {
+  return context.config.gateway && context.config.gateway->node != node;
+}
+
 // All or none.
 bool SessionRoom::give_ports(Context& context, Session& session, const PoolMember& member) {
-  const std::string address = address_of(context.nodes.at(member.place->node));
-  const std::vector<std::uint16_t> numbers = exposed_numbers(*member.edition.item);
-  const auto given = endpoints_.allocate(address, numbers.size());
-  if (given.outcome == Endpoints::Outcome::NotYet) return false;
-  if (given.outcome == Endpoints::Outcome::Exhausted) {
-    end(context, session, SessionState::Failed,
-        {"EndpointsExhausted", "all ports of " + address + " are in use"});
-    return true;
+  const auto& gateway = context.config.gateway;
+  const model::NodeId& node = member.place->node;
+  const bool is_beyond = is_beyond_gateway(context, node);
+  if (is_beyond && !pools_.can_be_told(gateway->node)) return false;
+  const Wanted here{*member.edition.item,
+                    gateway && !is_beyond ? gateway->address : address_of(context.nodes.at(node))};
+  session.outside.clear();
+  session.served_as.reset();
+  Given given = give_ports(here, session.spec.ports);
+  if (given == Given::Yes && is_beyond) {
+    given = give_ports({here.item, gateway->address}, session.outside);
+    if (given != Given::Yes) release_ports(std::exchange(session.spec.ports, {}));
   }
-  session.spec.ports.clear();
-  for (const model::Port& port : member.edition.item->ports) {
-    const auto at = std::ranges::find(numbers, port.number) - numbers.begin();
-    session.spec.ports.push_back({port, address, given.ports[static_cast<std::size_t>(at)], ""});
-  }
+  if (given != Given::Exhausted) return given == Given::Yes;
+  end(context, session, SessionState::Failed,
+      {"EndpointsExhausted",
+       fmt::format("all ports of {} are in use", is_beyond ? gateway->address : here.address)});
   return true;
+}
+
+SessionRoom::Given SessionRoom::give_ports(const Wanted& wanted,
+                                           std::vector<model::SessionPort>& ports) {
+  const std::vector<std::uint16_t> numbers = exposed_numbers(wanted.item);
+  const auto given = endpoints_.allocate(wanted.address, numbers.size());
+  if (given.outcome == Endpoints::Outcome::NotYet) return Given::NotYet;
+  if (given.outcome == Endpoints::Outcome::Exhausted) return Given::Exhausted;
+  ports.clear();
+  for (const model::Port& port : wanted.item.ports) {
+    const auto at = std::ranges::find(numbers, port.number) - numbers.begin();
+    ports.push_back({port, wanted.address, given.ports[static_cast<std::size_t>(at)], ""});
+  }
+  return Given::Yes;
+}
+
+// From the gateway to where it is reached at its instance's node.
+void SessionRoom::forward(const Session& session) {
+  std::vector<model::SessionPort> ports = session.outside;
+  for (std::size_t i = 0; i < ports.size(); ++i) {
+    const model::SessionPort& behind = session.spec.ports[i];
+    const bool is_version_6 = behind.external_address.find(':') != std::string::npos;
+    ports[i].internal = fmt::format(fmt::runtime(is_version_6 ? "[{}]:{}" : "{}:{}"),
+                                    behind.external_address, behind.external);
+  }
+  forwards_.want(session.spec.ref, session.spec.instance, std::move(ports));
 }
 
 // One that has no name of its own is called like its instance, with a number if that has several.
@@ -243,8 +277,12 @@ Session& SessionRoom::give_name(Session& session, const model::InstanceKey& inst
   return sessions_.rename(former, key);
 }
 
+// Where its instance listens its agent knows; who is told that only forwards.
 void SessionRoom::send_open(const Session& session, const model::NodeId& node) {
-  if (pools_.can_be_told(node)) pools_.tell(node, model::OpenSession{session.spec});
+  if (!pools_.can_be_told(node)) return;
+  model::OpenSession open{session.spec};
+  for (model::SessionPort& port : open.session.ports) port.internal.clear();
+  pools_.tell(node, std::move(open));
 }
 
 void SessionRoom::stop_waiting(const Session& session) {
@@ -311,6 +349,7 @@ void SessionRoom::end(Context& context, Session& session, SessionState state, mo
   if (!was_closing || session.reason.reason.empty()) session.reason = std::move(why);
   session.ended = context.now;
   session.clients = 0;
+  forwards_.end(session.spec.ref);
   if (lingers_on && !session.spec.instance.item.empty()) {
     lingering_.insert_or_assign(session.spec.ref,
                                 Lingering{session.spec.instance, *lingers_on, session.spec.ports});
@@ -330,14 +369,18 @@ void SessionRoom::end(Context& context, Session& session, SessionState state, mo
 }
 
 void SessionRoom::release(const model::SessionRef& ref, const Lingering& held) {
-  std::set<std::uint16_t> ports;
-  for (const model::SessionPort& port : held.ports) {
-    if (ports.insert(port.external).second) {
-      endpoints_.release(port.external_address, port.external);
-    }
-  }
+  if (!forwards_.keep_behind(ref, held.ports)) release_ports(held.ports);
   pools_.unbind(held.instance, ref);
   to_serve_.insert(model::application_of(held.instance));
+}
+
+// Those of TCP and UDP are one.
+void SessionRoom::release_ports(const std::vector<model::SessionPort>& ports) {
+  std::set<std::uint16_t> released;
+  for (const model::SessionPort& port : ports) {
+    if (!released.insert(port.external).second) continue;
+    endpoints_.release(port.external_address, port.external);
+  }
 }
 
 // Under the same name, before all that come later.
@@ -356,6 +399,8 @@ void SessionRoom::reopen(Context& context, const Session& lost) {
   again.closing.clear();
   again.available.reset();
   again.ended.reset();
+  again.outside.clear();
+  again.served_as.reset();
   again.created = context.now;
   again.deadline = context.now + bounded(application->sessions.open_timeout);
   const Session& added = sessions_.add(std::move(again));
@@ -392,6 +437,7 @@ void SessionRoom::report(Context& context, const model::NodeId& id, const Observ
   if (report.full) {
     given_up_.erase(id);
     endpoints_.know(context, address_of(node));
+    if (context.config.gateway) endpoints_.know(context, context.config.gateway->address);
     pools_.follow_documents(context);
     pools_.connected(id, *node.connection);
   }
@@ -409,7 +455,9 @@ void SessionRoom::report(Context& context, const model::NodeId& id, const Observ
     shown.insert(session.session.ref);
     this->report(context, id, session);
   }
-  if (report.full) look_for_unlisted(context, id, shown);
+  if (!report.full) return;
+  look_for_unlisted(context, id, shown);
+  look_for_unlisted_forwards(context, id, shown);
 }
 
 // What was told on an earlier connection and has not come is told again; what was there is gone.
@@ -464,6 +512,7 @@ void SessionRoom::report_lingering(const model::NodeId& node, const Lingering& h
 
 void SessionRoom::report(Context& context, const model::NodeId& node,
                          const model::ReportedSession& reported) {
+  if (is_forward(context, node, reported.session)) return report_forward(context, reported);
   // Nobody speaks for the instance of another node.
   const PoolMember* member = pools_.find_member(reported.session.instance);
   if (member != nullptr && (!member->place || member->place->node != node)) return;
@@ -493,12 +542,17 @@ void SessionRoom::report(Context& context, const model::NodeId& node,
     return;
   }
   const bool was_opening = session->is_opening();
-  session->state = reported.state;
-  session->reason = reported.reason;
   for (std::size_t i = 0; i < std::min(session->spec.ports.size(), reported.session.ports.size());
        ++i) {
     session->spec.ports[i].internal = reported.session.ports[i].internal;
   }
+  const GatewayForwards::Forward* forward = forwards_.find(session->spec.ref);
+  if (was_opening && forward != nullptr && !forward->is_open) {
+    session->served_as = reported.state;
+    return;
+  }
+  session->state = reported.state;
+  session->reason = reported.reason;
   if (was_opening && model::is_usable(reported.state)) return become_available(context, *session);
   shown(context, *session);
 }
@@ -547,6 +601,7 @@ void SessionRoom::report_end(Context& context, Session& session,
 
 // With other ports, before all that wait.
 void SessionRoom::try_again(Session& session) {
+  forwards_.end(session.spec.ref);
   release(session.spec.ref, {session.spec.instance, {}, session.spec.ports});
   ++session.spec.ref.incarnation;
   session.state = SessionState::Pending;
@@ -580,6 +635,7 @@ void SessionRoom::adopt(Context& context, const model::NodeId& node,
     session.keep_finished = application->sessions.keep_finished;
   }
   if (model::is_usable(reported.state)) session.available = context.now - reported.open_for;
+  if (const auto* forward = forwards_.find(spec.ref)) session.outside = forward->ports;
   pools_.bind(spec.instance, spec.ref);
   const std::uint32_t incarnation = spec.ref.incarnation;
   Session& added = sessions_.add(std::move(session));
@@ -623,6 +679,122 @@ void SessionRoom::recognise(Context& context, const model::NodeId& node, Session
   }
 }
 
+// --- The gateway -------------------------------------------------------------------------------
+
+// It has the session of another node, or of nobody that is known yet.
+bool SessionRoom::is_forward(const Context& context, const model::NodeId& node,
+                             const model::SessionSpec& reported) const {
+  if (!context.config.gateway || context.config.gateway->node != node) return false;
+  if (!model::is_pool_instance(reported.instance)) return false;
+  const PoolMember* member = pools_.find_member(reported.instance);
+  return member == nullptr || !member->place || member->place->node != node;
+}
+
+void SessionRoom::report_forward(Context& context, const model::ReportedSession& reported) {
+  const model::SessionRef& ref = reported.session.ref;
+  const bool is_known = forwards_.find(ref) != nullptr;
+  if (model::is_over(reported.state)) {
+    if (is_known) forward_ended(context, reported);
+    return;
+  }
+  if (!is_known) return adopt_forward(context, reported);
+  if (model::is_usable(reported.state)) forward_opened(context, ref);
+}
+
+// Of an earlier life of the control plane. Whose it is may be heard later.
+void SessionRoom::adopt_forward(Context& context, const model::ReportedSession& reported) {
+  const model::SessionRef& ref = reported.session.ref;
+  std::vector<model::SessionPort> ports = reported.session.ports;
+  std::erase_if(ports, [&](const model::SessionPort& port) {
+    return port.external_address != context.config.gateway->address;
+  });
+  ports = take_ports(ports);
+  const bool is_whole = !ports.empty() && ports.size() == reported.session.ports.size();
+  GatewayForwards::Forward forward{.instance = reported.session.instance, .ports = ports};
+  forward.is_open = model::is_usable(reported.state);
+  forwards_.adopt(ref, std::move(forward));
+  Session* session = sessions_.find(ref);
+  const bool is_wanted = session != nullptr && !session->is_over() && session->outside.empty();
+  if (is_whole && is_wanted) session->outside = ports;
+  if (!is_whole || (!is_wanted && has_matched_forwards_)) forwards_.end(ref);
+}
+
+void SessionRoom::forward_opened(Context& context, const model::SessionRef& ref) {
+  forwards_.opened(ref);
+  Session* session = sessions_.find(ref);
+  if (session == nullptr || !session->is_opening() || !session->served_as) return;
+  session->state = *session->served_as;
+  session->served_as.reset();
+  become_available(context, *session);
+}
+
+// Asked for or not. A stranger may have the port: then another one does as well.
+void SessionRoom::forward_ended(Context& context, const model::ReportedSession& reported) {
+  const model::SessionRef ref = reported.session.ref;
+  const GatewayForwards::Forward over = forwards_.take(ref);
+  release_ports(over.ports);
+  release_ports(over.behind);
+  for (const auto& [key, queue] : waiting_) to_serve_.insert(key);
+  if (over.ends) return;
+  const bool is_taken = reported.reason.hindrance == model::Hindrance::PortTaken;
+  if (is_taken) {
+    for (const model::SessionPort& port : over.ports) {
+      endpoints_.set_aside(port.external_address, port.external);
+    }
+  }
+  Session* session = sessions_.find(ref);
+  if (session == nullptr || session->is_over()) return;
+  const PoolMember* member = pools_.find_member(session->spec.instance);
+  const bool can_try = is_taken && session->is_opening() && member != nullptr;
+  if (can_try && give_ports({*member->edition.item, context.config.gateway->address},
+                            session->outside) == Given::Yes) {
+    return forward(*session);
+  }
+  if (session->is_opening() && member != nullptr) {
+    close(context, *session, session->spec.close_grace, reported.reason);
+    return;
+  }
+  close(context, *session, session->spec.close_grace,
+        {"GatewayLost", "the gateway does not forward it any more"});
+}
+
+void SessionRoom::look_for_unlisted_forwards(Context& context, const model::NodeId& node,
+                                             const std::set<model::SessionRef>& listed) {
+  if (!context.config.gateway || context.config.gateway->node != node) return;
+  for (const auto& [key, queue] : waiting_) to_serve_.insert(key);
+  if (!pools_.is_in_step(node)) return;
+  for (const model::SessionRef& ref : forwards_.listed(listed)) {
+    const GatewayForwards::Forward over = forwards_.take(ref);
+    release_ports(over.ports);
+    release_ports(over.behind);
+  }
+}
+
+// Once all who could be heard of were: what leads nowhere is closed, and so is who is led to by
+// nobody, for its clients know only the gateway.
+void SessionRoom::match_forwards(Context& context) {
+  if (!context.config.gateway || std::exchange(has_matched_forwards_, true)) return;
+  std::vector<model::SessionRef> unwanted;
+  for (const auto& [ref, forward] : forwards_.all()) {
+    const Session* session = sessions_.find(ref);
+    if (session == nullptr || session->is_over()) unwanted.push_back(ref);
+  }
+  for (const model::SessionRef& ref : unwanted) forwards_.end(ref);
+  std::vector<model::SessionKey> alone;
+  for (const auto& [key, session] : sessions_.all()) {
+    if (session.is_over() || session.state == SessionState::Pending) continue;
+    const PoolMember* member = pools_.find_member(session.spec.instance);
+    const bool is_beyond =
+        member != nullptr && member->place && is_beyond_gateway(context, member->place->node);
+    if (is_beyond && session.outside.empty()) alone.push_back(key);
+  }
+  for (const model::SessionKey& key : alone) {
+    Session& session = *sessions_.find(key);
+    close(context, session, session.spec.close_grace,
+          {"GatewayLost", "the gateway does not forward it any more"});
+  }
+}
+
 void SessionRoom::become_available(Context& context, Session& session) {
   session.available = context.now;
   sessions_.opened(session);
@@ -640,6 +812,7 @@ void SessionRoom::decide(Context& context) {
   end_overdue(context);  // also while agents are awaited
   if (!context.reachability.settled()) return;
   endpoints_.settle();
+  match_forwards(context);
   if (context.changes.everything) ask_everybody(context);
   pools_.end_strangers();
   lose_silent_nodes(context);
@@ -664,6 +837,7 @@ void SessionRoom::ask_everybody(Context& context) {
 
 void SessionRoom::tell(Context& context) {
   pools_.start_placed(context);
+  if (context.config.gateway) forwards_.tell(pools_, context.config.gateway->node);
   pools_.send(context);
   for (model::ApplicationKey& key : pools_.take_changed()) {
     context.effects.pools_changed.push_back(std::move(key));
@@ -856,6 +1030,13 @@ model::SessionStatus SessionRoom::status_of(const Step& step, const Session& ses
   if (!session.spec.instance.item.empty()) {
     const PoolMember* member = pools_.find_member(session.spec.instance);
     if (member != nullptr && member->place) status.node = member->place->node;
+  }
+  if (!session.outside.empty()) {
+    status.endpoints = session.outside;
+    const std::size_t count = std::min(session.outside.size(), session.spec.ports.size());
+    for (std::size_t i = 0; i < count; ++i) {
+      status.endpoints[i].internal = session.spec.ports[i].internal;
+    }
   }
   if (session.available) status.available_at = step.date_of(*session.available);
   if (session.ended) status.ended_at = step.date_of(*session.ended);

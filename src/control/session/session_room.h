@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "control/session/endpoints.h"
+#include "control/session/gateway_forwards.h"
 #include "control/session/pools.h"
 #include "control/session/sessions.h"
 #include "control/step.h"
@@ -76,6 +77,25 @@ class SessionRoom {
   enum class Served { Yes, NoInstance, NotYet };
   Served serve(Context& context, const model::SessionKey& waiting);
   bool give_ports(Context& context, Session& session, const PoolMember& member);
+  // Where it is reached behind the gateway, if that is another node; where else.
+  struct Wanted {
+    const model::Item& item;
+    std::string address;
+  };
+  enum class Given { Yes, NotYet, Exhausted };
+  Given give_ports(const Wanted& wanted, std::vector<model::SessionPort>& ports);
+  void release_ports(const std::vector<model::SessionPort>& ports);
+  bool is_beyond_gateway(const Context& context, const model::NodeId& node) const;
+  void forward(const Session& session);
+  bool is_forward(const Context& context, const model::NodeId& node,
+                  const model::SessionSpec& reported) const;
+  void report_forward(Context& context, const model::ReportedSession& reported);
+  void adopt_forward(Context& context, const model::ReportedSession& reported);
+  void forward_opened(Context& context, const model::SessionRef& ref);
+  void forward_ended(Context& context, const model::ReportedSession& reported);
+  void look_for_unlisted_forwards(Context& context, const model::NodeId& node,
+                                  const std::set<model::SessionRef>& listed);
+  void match_forwards(Context& context);
   Session& give_name(Session& session, const model::InstanceKey& instance);
   void send_open(const Session& session, const model::NodeId& node);
   void stop_waiting(const Session& session);
@@ -119,6 +139,8 @@ class SessionRoom {
   Pools pools_;
   Sessions sessions_;
   Endpoints endpoints_;
+  GatewayForwards forwards_;
+  bool has_matched_forwards_ = false;
   std::map<model::ApplicationKey, Queue> waiting_;
   std::set<model::ApplicationKey> to_serve_;
   std::map<CallId, model::SessionKey> callers_;

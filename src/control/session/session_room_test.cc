@@ -715,5 +715,168 @@ TEST(SessionRoomWalk, LooksOnlyAtWhatHasChangedAndMissesNothing) {
   EXPECT_GT(dirty.size(), 40u) << "something has happened";
 }
 
+// --- With a gateway ----------------------------------------------------------------------------
+
+class SessionRoomWithGateway : public SessionRoomTest {
+ protected:
+  explicit SessionRoomWithGateway(IdRange ports = {30'000, 30'099})
+      : SessionRoomTest(behind_gateway(ports)) {
+    driver_.join("gw");
+  }
+
+  static Config behind_gateway(IdRange ports) {
+    Config config;
+    config.gateway = SessionGateway{model::NodeId("gw"), "192.0.2.9", ports};
+    return config;
+  }
+  void begin_on(const std::string& node) {
+    model::Application application = echo();
+    application.nodes = {model::NodeId(node)};
+    begin(application);
+  }
+  const model::SessionRef kBlue{{"games", "blue"}, 1};
+};
+
+class SessionRoomWithOneGatewayPort : public SessionRoomWithGateway {
+ protected:
+  SessionRoomWithOneGatewayPort() : SessionRoomWithGateway({30'000, 30'000}) {}
+};
+
+TEST_F(SessionRoomWithGateway, ClientsAreToldItsPortsAndItForwardsToTheNode) {
+  begin_on("n1");
+  const auto opened = answer(open("blue"));
+  ASSERT_TRUE(opened);
+  EXPECT_EQ(opened->state, SessionState::Available);
+  EXPECT_EQ(opened->node, model::NodeId("n1"));
+  ASSERT_EQ(opened->endpoints.size(), 2u);
+  EXPECT_EQ(opened->endpoints[0].external_address, "192.0.2.9");
+  EXPECT_EQ(opened->endpoints[0].external, 30'000);
+  EXPECT_EQ(opened->endpoints[1].external, 30'000);
+  const auto& behind = on("n1").sessions.at(kBlue).session.ports[0];
+  EXPECT_EQ(behind.external, 20'000);
+  const auto& forwarded = on("gw").sessions.at(kBlue).session.ports[0];
+  EXPECT_EQ(forwarded.external, 30'000);
+  EXPECT_EQ(forwarded.internal, behind.external_address + ":20000");
+}
+
+TEST_F(SessionRoomWithGateway, WhatItRunsItselfIsForwardedOnce) {
+  begin_on("gw");
+  const auto opened = answer(open("blue"));
+  ASSERT_TRUE(opened);
+  EXPECT_EQ(opened->endpoints[0].external_address, "192.0.2.9");
+  EXPECT_EQ(opened->endpoints[0].external, 30'000);
+  EXPECT_EQ(on("gw").sessions.size(), 1u);
+}
+
+TEST_F(SessionRoomWithGateway, ASessionIsAvailableWhenBothHaveOpenedIt) {
+  begin_on("n1");
+  for (const auto& [slow, name] : {std::pair("gw", "blue"), std::pair("n1", "red")}) {
+    on(slow).opens_slowly = true;
+    const CallId call = open(name);
+    EXPECT_FALSE(answer(call)) << slow;
+    EXPECT_EQ(status(name)->state, SessionState::Starting);
+    on(slow).set(model::SessionRef{{"games", name}, 1}, SessionState::Available);
+    on(slow).opens_slowly = false;
+    driver_.report_changes(slow);
+    ASSERT_TRUE(answer(call)) << slow;
+    EXPECT_EQ(answer(call)->state, SessionState::Available);
+  }
+}
+
+TEST_F(SessionRoomWithGateway, ClosingClosesBoth) {
+  begin_on("n1");
+  open("blue");
+  const auto closed = answer(driver_.close_session({"games", "blue"}));
+  ASSERT_TRUE(closed);
+  EXPECT_EQ(closed->state, SessionState::Closed);
+  EXPECT_TRUE(on("n1").sessions.empty());
+  EXPECT_TRUE(on("gw").sessions.empty());
+}
+
+TEST_F(SessionRoomWithOneGatewayPort, APortIsFreeOnlyWhenTheGatewayHasClosedIt) {
+  begin_on("n1");
+  open("blue");
+  on("gw").closes_slowly = true;
+  driver_.close_session({"games", "blue"});
+  EXPECT_EQ(answer(open("red"))->reason.reason, "EndpointsExhausted");
+  on("gw").set(kBlue, SessionState::Closed);
+  driver_.report_changes("gw");
+  const auto opened = answer(open("green"));
+  ASSERT_TRUE(opened);
+  EXPECT_EQ(opened->endpoints[0].external, 30'000);
+  EXPECT_EQ(on("n1").sessions.begin()->second.session.ports[0].external, 20'002)
+      << "those behind it were not given to others meanwhile, and come last now";
+}
+
+TEST_F(SessionRoomWithGateway, APortThatAStrangerHasThereIsLeftOut) {
+  begin_on("n1");
+  on("gw").taken_ports = {30'000, 30'001};
+  const auto opened = answer(open("blue"));
+  ASSERT_TRUE(opened);
+  EXPECT_EQ(opened->state, SessionState::Available);
+  EXPECT_EQ(opened->endpoints[0].external, 30'002);
+}
+
+TEST_F(SessionRoomWithGateway, WhileItIsAwayNobodyIsLetInAndWhoIsStays) {
+  begin_on("n1");
+  open("blue");
+  driver_.disconnect("gw");
+  const CallId call = open("red");
+  EXPECT_FALSE(answer(call));
+  EXPECT_EQ(status("red")->state, SessionState::Pending);
+  EXPECT_EQ(status("blue")->state, SessionState::Available);
+  driver_.connect("gw");
+  ASSERT_TRUE(answer(call));
+  EXPECT_EQ(answer(call)->state, SessionState::Available);
+  EXPECT_EQ(status("blue")->endpoints[0].external, 30'000);
+}
+
+TEST_F(SessionRoomWithGateway, IfItHasForgottenAllItIsToldAgain) {
+  begin_on("n1");
+  open("blue");
+  driver_.disconnect("gw");
+  on("gw").lose_everything();
+  driver_.connect("gw");
+  ASSERT_TRUE(on("gw").sessions.contains(kBlue));
+  EXPECT_EQ(on("gw").sessions.at(kBlue).session.ports[0].external, 30'000);
+  EXPECT_EQ(status("blue")->state, SessionState::Available);
+}
+
+TEST_F(SessionRoomWithGateway, TheNextLifeOfTheControlPlaneLearnsWhatIsForwarded) {
+  begin_on("n1");
+  open("blue");
+  open("red");
+  driver_.restart();
+  driver_.connect("gw");
+  driver_.connect("n1");
+  ASSERT_TRUE(status("blue"));
+  EXPECT_EQ(status("blue")->state, SessionState::Available);
+  EXPECT_EQ(status("blue")->endpoints[0].external_address, "192.0.2.9");
+  EXPECT_EQ(status("blue")->endpoints[0].external, 30'000);
+  EXPECT_EQ(answer(open("green"))->endpoints[0].external_address, "192.0.2.9");
+  EXPECT_EQ(on("gw").sessions.size(), 3u);
+}
+
+TEST_F(SessionRoomWithGateway, WhatLeadsNowhereAfterARestartIsClosed) {
+  begin_on("n1");
+  open("blue");
+  driver_.disconnect("n1");
+  on("n1").lose_everything();
+  driver_.restart();
+  driver_.connect("gw");
+  driver_.connect("n1");
+  driver_.advance(10s);
+  EXPECT_TRUE(on("gw").sessions.empty());
+}
+
+TEST_F(SessionRoomWithGateway, ALostInstanceIsNotForwardedToAnyMore) {
+  begin_on("n1");
+  const auto opened = answer(open("blue"));
+  on("n1").die(opened->instance);
+  driver_.report_changes("n1");
+  EXPECT_EQ(status("blue")->state, SessionState::Failed);
+  EXPECT_TRUE(on("gw").sessions.empty());
+}
+
 }  // namespace
 }  // namespace berth::control

@@ -52,7 +52,9 @@ void FakePool::carry_out(const model::OpenSession& order) {
   const model::SessionRef& ref = order.session.ref;
   if (sessions.contains(ref)) return;
   sessions[ref].session = order.session;
-  if (!instances.contains(order.session.instance)) {
+  const bool is_elsewhere =
+      !order.session.ports.empty() && !order.session.ports.front().internal.empty();
+  if (!is_elsewhere && !instances.contains(order.session.instance)) {
     return set(ref, SessionState::Failed, {"InstanceGone", "it is"});
   }
   for (const model::SessionPort& port : order.session.ports) {
