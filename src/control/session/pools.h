@@ -191,4 +191,13 @@ class Pools {
   bool must_plan_ = false;
 };
 
+template <class Change>
+void Pools::change(ApplicationPool& pool, std::uint32_t number, Change change) {
+  const PoolMember& member = *pool.pool.find(number);
+  const auto before = std::pair(Pool::group_of(member), member.sessions.size());
+  pool.pool.change(number, change);
+  changed_.insert(pool.key);
+  if (before != std::pair(Pool::group_of(member), member.sessions.size())) dirty_.insert(pool.key);
+}
+
 }  // namespace berth::control

@@ -27,6 +27,7 @@ struct Session {
   std::optional<Time> available;
   std::optional<Time> ended;
   Duration keep_finished{};
+  bool was_available = false;       // in some incarnation: who opened it has been told of it
   std::uint32_t failed_before = 0;  // incarnations in a row that were never available
   // Where clients come if the gateway is another node than its instance's; empty: to spec.ports.
   std::vector<model::SessionPort> outside;

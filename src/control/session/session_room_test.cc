@@ -293,6 +293,15 @@ TEST_F(SessionRoomTest, SessionsOfALostInstanceFailAndReopenElsewhere) {
   EXPECT_EQ(status("b")->ref.incarnation, 2u);
 }
 
+TEST_F(SessionRoomTest, WhatWasNeverAvailableIsNotOpenedAgain) {
+  begin(echo());
+  on("n1").refuses_sessions = true;
+  const CallId call = open_with({.name = "a", .reopen = true});
+  ASSERT_TRUE(answer(call));
+  EXPECT_EQ(answer(call)->state, SessionState::Failed);
+  EXPECT_EQ(status("a")->ref.incarnation, 1u) << "its caller was told, and may ask again";
+}
+
 TEST_F(SessionRoomTest, WhatFailsWheneverItIsOpenedIsGivenUp) {
   begin(echo());
   open_with({.name = "a", .reopen = true});

@@ -1,5 +1,7 @@
 #include "control/session/sessions.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 namespace berth::control {
@@ -11,6 +13,12 @@ std::optional<Sessions::Request> request_of(const Session& session) {
 }
 
 }  // namespace
+
+Error already_exists(const model::SessionKey& key) {
+  return {Code::Conflict, fmt::format("a session {} is open already, by somebody else or of "
+                                      "another application; choose another name",
+                                      model::to_string(key))};
+}
 
 Session& Sessions::add(Session session) {
   const model::SessionKey key = session.spec.ref.key;

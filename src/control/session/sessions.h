@@ -8,9 +8,13 @@
 #include <utility>
 #include <vector>
 
+#include "base/result.h"
 #include "control/session/session.h"
 
 namespace berth::control {
+
+// Somebody else has the name.
+Error already_exists(const model::SessionKey& key);
 
 // All sessions that are known, by name, by what they were asked for with, and by when something
 // about them is due. Those that are over are kept for a while.
