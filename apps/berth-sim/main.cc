@@ -54,7 +54,7 @@ sim::Setup setup_of(const Options& options, const sim::Faults& faults) {
   setup.faulty = std::chrono::minutes(options.minutes);
   setup.faults = faults;
   if (options.trace) setup.trace = print_line;
-    // What is listed was found in worlds without applications.
+  // What is listed was found in worlds without applications.
   setup.sessions = options.list.empty() ? sim::Sessions::Drawn : sim::Sessions::No;
   if (options.sessions) {
     setup.sessions = *options.sessions ? sim::Sessions::Yes : sim::Sessions::No;

@@ -32,7 +32,7 @@ using placement::Plan;
 constexpr const char* kWhyExamples =
     "Examples:\n"
     "  berth why telemetry                        how it came to its place, and why not elsewhere\n"
-        "  berth why games/echo                       why an application has no instance ready\n"
+    "  berth why games/echo                       why an application has no instance ready\n"
     "  berth why telemetry/vehicle/1 -f new.yaml  where it would be, if that were applied\n"
     "  berth why --offline telemetry -f examples/vehicle\n"
     "  berth why --offline telemetry/vehicle/1 -f cluster.yaml -f items.yaml -f deployment.yaml\n"

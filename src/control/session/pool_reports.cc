@@ -141,11 +141,11 @@ void Pools::adopt(Context& context, const model::NodeId& node,
 }
 
 void Pools::forget_unlisted(Context& context, const model::NodeId& node,
-                            const std::set<model::InstanceKey>& listed) {
+                            const std::set<model::InstanceKey>& listed, bool is_in_step) {
   const std::set<model::InstanceKey> known = on(node);
   for (const model::InstanceKey& key : known) {
     const PoolMember* member = find_member(key);
-    const bool is_on_its_way = member->stage == Stage::Starting && !is_in_step(node);
+    const bool is_on_its_way = member->stage == Stage::Starting && !is_in_step;
     const bool was_told = member->stage != Stage::Placed && !is_on_its_way;
     const bool may_be_there = is_untold(context.nodes.at(node), member->place->runtime);
     if (was_told && !listed.contains(key) && !may_be_there) {

@@ -115,9 +115,10 @@ class Pools {
   }
   void report(Context& context, const model::NodeId& node,
               const model::ReportedPoolInstance& reported);
-  // A full report: whatever else was there is gone.
+  // A full report: whatever else was there is gone, if all that it was told has come
+  // (`is_in_step`).
   void forget_unlisted(Context& context, const model::NodeId& node,
-                       const std::set<model::InstanceKey>& listed);
+                       const std::set<model::InstanceKey>& listed, bool is_in_step);
   // It is silent, or was forgotten.
   void lose_node(Context& context, const model::NodeId& node, const model::Problem& why);
   // Whoever is on a node that is drained is replaced elsewhere, and gets no new session.

@@ -90,10 +90,11 @@ void SessionRoom::forward_ended(Context& context, const model::ReportedSession& 
 }
 
 void SessionRoom::look_for_unlisted_forwards(Context& context, const model::NodeId& node,
-                                             const std::set<model::SessionRef>& listed) {
+                                             const std::set<model::SessionRef>& listed,
+                                             bool is_in_step) {
   if (!context.config.gateway || context.config.gateway->node != node) return;
   for (const auto& [key, queue] : waiting_) to_serve_.insert(key);
-  if (!pools_.is_in_step(node)) return;
+  if (!is_in_step) return;
   for (const model::SessionRef& ref : forwards_.listed(listed)) {
     const GatewayForwards::Forward over = forwards_.take(ref);
     release_ports(over.ports);

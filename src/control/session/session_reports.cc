@@ -36,13 +36,16 @@ void SessionRoom::report(Context& context, const model::NodeId& id, const Observ
     pools_.connected(id, *node.connection);
   }
   pools_.acted(context.now, id, pool.acted);
+  // Before it is told anything because of what it says: that is not on its way for long.
+  const bool is_in_step = pools_.is_in_step(id);
+
   std::set<model::InstanceKey> listed;
   for (const model::ReportedPoolInstance& instance : pool.instances) {
     if (!model::is_pool_instance(instance.key)) continue;
     listed.insert(instance.key);
     pools_.report(context, id, instance);
   }
-  if (report.full) pools_.forget_unlisted(context, id, listed);
+  if (report.full) pools_.forget_unlisted(context, id, listed, is_in_step);
   std::set<model::SessionRef> shown;
   for (const model::ReportedSession& session : pool.sessions) {
     if (!model::is_pool_instance(session.session.instance)) continue;
@@ -50,14 +53,13 @@ void SessionRoom::report(Context& context, const model::NodeId& id, const Observ
     this->report(context, id, session);
   }
   if (!report.full) return;
-  look_for_unlisted(context, id, shown);
-  look_for_unlisted_forwards(context, id, shown);
+  if (is_in_step) look_for_unlisted(context, id, shown);
+  look_for_unlisted_forwards(context, id, shown, is_in_step);
 }
 
 // What was told on an earlier connection and has not come is told again; what was there is gone.
 void SessionRoom::look_for_unlisted(Context& context, const model::NodeId& node,
                                     const std::set<model::SessionRef>& listed) {
-  if (!pools_.is_in_step(node)) return;
   std::vector<model::SessionRef> missing;
   for (const model::InstanceKey& key : pools_.on(node)) {
     for (const model::SessionRef& ref : pools_.find_member(key)->sessions) {

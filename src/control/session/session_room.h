@@ -94,7 +94,7 @@ class SessionRoom {
   void forward_opened(Context& context, const model::SessionRef& ref);
   void forward_ended(Context& context, const model::ReportedSession& reported);
   void look_for_unlisted_forwards(Context& context, const model::NodeId& node,
-                                  const std::set<model::SessionRef>& listed);
+                                  const std::set<model::SessionRef>& listed, bool is_in_step);
   void match_forwards(Context& context);
   Session& give_name(Session& session, const model::InstanceKey& instance);
   void send_open(const Session& session, const model::NodeId& node);

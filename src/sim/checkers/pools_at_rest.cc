@@ -124,7 +124,7 @@ class PoolComparison {
                step.remove_pending, step.remove_ready + step.remove_standby, step.wake,
                step.pause_ready);
     }
-        const std::uint32_t free = pool.pool.count(Group::Ready) + pool.pool.count(Group::Standby);
+    const std::uint32_t free = pool.pool.count(Group::Ready) + pool.pool.count(Group::Standby);
     const std::uint32_t all = pool.pool.count(Group::Active) + free;
     const std::uint32_t maximum = pool.application->scaling.maximum;
     if (all > maximum && free > 0) {
