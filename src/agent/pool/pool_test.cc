@@ -419,7 +419,8 @@ TEST_F(PoolTest, AFullReportHasWhatTheGatewayForwards) {
   session.ports[0].internal = "192.0.2.7:20004";
   tell({model::OpenSession{session}});
   sessions_.clear();
-  act(Connected{2});
+  listen(driver_.tell(Connected{2}, a_node()));
+  ASSERT_TRUE(sessions_.contains("blue"));
   EXPECT_EQ(state("blue"), SessionState::Available);
 }
 
