@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <initializer_list>
 #include <utility>
 
 #include "control/context.h"
@@ -24,6 +25,12 @@ model::PoolSizes sizes_of(const ApplicationPool& pool) {
           .standby = members.count(Group::Standby),
           .terminating = members.count(Group::Terminating),
           .waiting = pool.waiting};
+}
+
+std::uint32_t outdated_in(const Pool& pool, std::initializer_list<Group> groups) {
+  std::size_t count = 0;
+  for (const Group group : groups) count += pool.outdated(group).size();
+  return static_cast<std::uint32_t>(count);
 }
 
 // Replacements come in addition to those that they replace: while there are such, these are what is
@@ -199,10 +206,15 @@ void Pools::roll(Context& context, ApplicationPool& pool) {
   }
   const std::uint32_t under_way = sizes.unplaced + sizes.pending;
   if (pool.roll_failures >= burst || under_way >= burst || all >= policy.maximum) return;
-  create(
-      context, pool,
-      std::min({burst - under_way, static_cast<std::uint32_t>(old.size()), policy.maximum - all}),
-      For::Sessions);
+  // One for each is enough, however often it is looked at.
+  const Pool& members = pool.pool;
+  const std::uint32_t to_replace = outdated_in(members, {Group::Ready});
+  const std::uint32_t coming = members.count(Group::Unplaced) + members.count(Group::Pending) -
+                               outdated_in(members, {Group::Unplaced, Group::Pending});
+  const std::uint32_t replacing = coming + pool.roll_credit;
+  if (replacing >= to_replace) return;
+  create(context, pool, std::min({burst - under_way, to_replace - replacing, policy.maximum - all}),
+         For::Sessions);
 }
 
 // Who leaves its node goes when those who take its place are ready, or are not needed.

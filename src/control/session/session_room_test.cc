@@ -654,6 +654,26 @@ TEST_F(SessionRoomTest, NobodySpeaksForTheInstanceOfAnotherNode) {
   EXPECT_FALSE(status("stranger"));
 }
 
+TEST_F(SessionRoomTest, AReportOfASessionOnNoInstanceOfAPoolHarmsNobody) {
+  begin(echo());
+  open("a");
+  open("b");
+  driver_.close_session({"games", "b"});
+  for (const std::string name : {"a", "b", "stranger"}) {
+    for (const SessionState state : {SessionState::Available, SessionState::Failed}) {
+      model::ReportedSession lie;
+      lie.session.ref = {{"games", name}, 1};
+      lie.session.request_id = "r1";
+      lie.state = state;
+      model::Report report = driver_.agent("n1").full();
+      report.pool->sessions.push_back(lie);
+      driver_.report("n1", report);
+    }
+  }
+  EXPECT_EQ(status("a")->state, SessionState::Available);
+  EXPECT_FALSE(status("stranger"));
+}
+
 // All that can make a pool look at something: what was noted, and what agents were told.
 std::vector<std::string> history_of(Walk walk) {
   Config config;
