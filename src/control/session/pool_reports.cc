@@ -42,7 +42,7 @@ void Pools::end_strangers() {
 }
 
 void Pools::report(Context& context, const model::NodeId& node,
-                   const model::ReportedPoolInstance& reported) {
+                   const model::ReportedPoolInstance& reported, bool is_in_step) {
   using model::PoolInstanceState;
   ApplicationPool* pool = find_pool(reported.key);
   const PoolMember* member = pool == nullptr ? nullptr : pool->pool.find(reported.key.index);
@@ -55,7 +55,7 @@ void Pools::report(Context& context, const model::NodeId& node,
   if (!is_ours) return tell(node, model::StopPoolInstance{reported.key, 10s});
   const std::uint32_t number = reported.key.index;
   if (member->stage == Stage::Terminating) {
-    if (reported.state != PoolInstanceState::Stopping && orders_.is_in_step(node)) {
+    if (reported.state != PoolInstanceState::Stopping && is_in_step) {
       tell(node, model::StopPoolInstance{reported.key, member->grace});
     }
     return;
@@ -77,12 +77,13 @@ void Pools::report(Context& context, const model::NodeId& node,
   }
   const bool has_come_up = reported.state == PoolInstanceState::Running &&
                            (member->stage == Stage::Starting || member->stage == Stage::Waking);
-  has_come_up ? came_up(context, *pool, number) : follow_pausing(*pool, *member, reported);
+  has_come_up ? came_up(context, *pool, number)
+              : follow_pausing(*pool, *member, reported, is_in_step);
 }
 
 // What was told and has not come about is told again, as long as its agent can do it.
 void Pools::follow_pausing(ApplicationPool& pool, const PoolMember& member,
-                           const model::ReportedPoolInstance& reported) {
+                           const model::ReportedPoolInstance& reported, bool is_in_step) {
   const bool is_paused = reported.state == model::PoolInstanceState::Paused;
   const model::NodeId& node = member.place->node;
   const auto become = [&](Stage stage) {
@@ -94,7 +95,7 @@ void Pools::follow_pausing(ApplicationPool& pool, const PoolMember& member,
     tell(node, model::SetPoolPausing{member.key, model::Pausing::Running});
     return become(Stage::Running);
   }
-  if (!is_in_step(node)) return;
+  if (!is_in_step) return;
   if (member.stage == Stage::Pausing) {
     tell(node, model::SetPoolPausing{member.key, model::Pausing::Paused});
   } else if (is_paused && member.stage != Stage::Standby) {

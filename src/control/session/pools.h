@@ -113,8 +113,9 @@ class Pools {
   void acted(Time now, const model::NodeId& node, std::uint64_t number) {
     orders_.acted(now, node, number);
   }
+  // `is_in_step`: all that it was told before has come.
   void report(Context& context, const model::NodeId& node,
-              const model::ReportedPoolInstance& reported);
+              const model::ReportedPoolInstance& reported, bool is_in_step);
   // A full report: whatever else was there is gone, if all that it was told has come
   // (`is_in_step`).
   void forget_unlisted(Context& context, const model::NodeId& node,
@@ -145,7 +146,7 @@ class Pools {
   ApplicationPool& pool_of(const model::InstanceKey& key);
   ApplicationPool* find_pool(const model::InstanceKey& key);
   void follow_pausing(ApplicationPool& pool, const PoolMember& member,
-                      const model::ReportedPoolInstance& reported);
+                      const model::ReportedPoolInstance& reported, bool is_in_step);
   void set_away(const model::NodeId& node, bool away);
   void adopt(Context& context, const model::NodeId& node,
              const model::ReportedPoolInstance& reported);

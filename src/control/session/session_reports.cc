@@ -43,7 +43,7 @@ void SessionRoom::report(Context& context, const model::NodeId& id, const Observ
   for (const model::ReportedPoolInstance& instance : pool.instances) {
     if (!model::is_pool_instance(instance.key)) continue;
     listed.insert(instance.key);
-    pools_.report(context, id, instance);
+    pools_.report(context, id, instance, is_in_step);
   }
   if (report.full) pools_.forget_unlisted(context, id, listed, is_in_step);
   std::set<model::SessionRef> shown;
@@ -52,6 +52,7 @@ void SessionRoom::report(Context& context, const model::NodeId& id, const Observ
     shown.insert(session.session.ref);
     this->report(context, id, session);
   }
+  end_lost(context);  // nobody is told of them any more, also if nothing is decided yet
   if (!report.full) return;
   if (is_in_step) look_for_unlisted(context, id, shown);
   look_for_unlisted_forwards(context, id, shown, is_in_step);
