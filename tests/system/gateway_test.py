@@ -64,6 +64,15 @@ class Gateway(SystemTest):
     def connect(self, session: dict) -> socket.socket:
         return socket.create_connection(self.endpoint(session), timeout=20)
 
+    def connect_soon(self, session: dict) -> socket.socket:
+        """An app that says nothing of itself may listen a moment after its session is available."""
+        def connected():
+            try:
+                return self.connect(session)
+            except ConnectionRefusedError:
+                return None
+        return wait_until(connected, "the app to listen")
+
     def assert_echoes(self, connection: socket.socket, said: bytes):
         connection.sendall(said)
         heard = b""
@@ -87,7 +96,7 @@ class Gateway(SystemTest):
         session = self.open("blue")
         other = self.open("red")
         agent = self.unit.agents["n1"]
-        with self.connect(session) as connection, self.connect(other) as red:
+        with self.connect_soon(session) as connection, self.connect_soon(other) as red:
             self.assert_echoes(connection, b"before\n")
             agent.kill()
             self.assert_echoes(connection, b"meanwhile\n")
@@ -108,7 +117,7 @@ class Gateway(SystemTest):
         following = (address, port + 1)  # the next session's: ports are given out in their order
         self.assertRaises(ConnectionRefusedError, socket.create_connection, following, 20)
         self.assertEqual(self.endpoint(self.open("red")), following)
-        with socket.create_connection(following, timeout=20) as connection:
+        with self.connect_soon(self.session("red")) as connection:
             self.assert_echoes(connection, b"hello\n")
             self.close("red")
             self.assert_cut(connection)
@@ -269,6 +278,16 @@ class GatewayNode(SystemTest):
                               wrapper=self.inside(name))
         self.unit.wait_for_node(name)
 
+    def connections_of(self, name: str) -> int:
+        return (self.unit.directory / "berthd.log").read_text().count(f"agent connected node={name} ")
+
+    def start_again(self, name: str):
+        """Until the control plane has heard of it: nobody else knows what the gateway forwards."""
+        before = self.connections_of(name)
+        self.unit.agents[name].start()
+        wait_until(lambda: self.connections_of(name) > before, f"{name} to connect")
+        self.unit.wait_for_node(name)
+
     def connect(self, endpoint: str) -> subprocess.Popen:
         client = subprocess.Popen([*self.inside("wire"), sys.executable, "-c", CLIENT, *endpoint.rsplit(":", 1)],
                                   stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
@@ -288,11 +307,9 @@ class GatewayNode(SystemTest):
         client = self.connect(endpoint)
         self.assert_says(client, "before", "before")
         for name in ("gw", "n1"):
-            agent = self.unit.agents[name]
-            agent.kill()
+            self.unit.agents[name].kill()
             self.assert_says(client, "meanwhile", "meanwhile")
-            agent.start()
-            self.unit.wait_for_node(name)
+            self.start_again(name)
             self.assert_says(client, "after", "after")
         self.unit.control.kill()
         self.start_control()

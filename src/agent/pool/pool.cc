@@ -303,6 +303,10 @@ model::PoolReport Pool::take_all(Time now) {
       if (session.spec().reopen) report.sessions.back().session.data = session.spec().data;
     }
   }
+  for (const auto& [ref, forward] : forwards_) {
+    live.insert(ref);
+    report.sessions.push_back(forward.report(now));
+  }
   // A control plane that has forgotten a session may have used its name and number again.
   for (const auto& [time, session] : ended_) {
     if (!live.contains(session.session.ref)) report.sessions.push_back(session);
