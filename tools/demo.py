@@ -81,11 +81,10 @@ def show(unit: Unit):
     unit.berth("get", "nodes", capture_output=False)
     print()
     sys.stdout.flush()
-        unit.berth("get", "instances", capture_output=False)
+    unit.berth("get", "instances", capture_output=False)
     print()
     sys.stdout.flush()
     unit.berth("get", "applications", capture_output=False)
-
 
 
 def how_to_join(berth: Path, listen: str) -> str:
@@ -106,9 +105,8 @@ Look further, in another terminal:
   {berth} top nodes --watch
   {berth} drain gateway --deadline 30s   what can goes elsewhere, the rest is stopped then
   {berth} events --watch
-    {berth} session open games/echo     a warm instance of it is yours, in milliseconds
+  {berth} session open games/echo     a warm instance of it is yours, in milliseconds
   {berth} get applications --watch    the next one is ready already
-
   curl --unix-socket {unit.socket} http://berth/v1/nodes
 {how_to_join(berth, listen)}
 
@@ -140,7 +138,7 @@ def main() -> int:
         start(unit, containers, options.listen)
         print()
         sys.stdout.flush()
-                applied = unit.berth("apply", "-f", ROOT / "examples" / "demo", "-f", APPLICATION, capture_output=False,
+        applied = unit.berth("apply", "-f", ROOT / "examples" / "demo", "-f", APPLICATION, capture_output=False,
                              timeout=600)
         if applied.returncode != 0:
             raise Failure(f"not everything became active (exit {applied.returncode}); the logs are in {directory}")

@@ -192,9 +192,8 @@ def simulation_suites(everything: bool) -> list[Suite]:
     """Two halves, one for each core."""
     seeds = 2500 if everything else 250
     program = ROOT / "build" / "release" / "bin" / "berth-sim"
-        once_failed = ROOT / "tests" / "simulation" / "once_failed.txt"
+    once_failed = ROOT / "tests" / "simulation" / "once_failed.txt"
     sessions_failed = ROOT / "tests" / "simulation" / "sessions_once_failed.txt"
-
     return [Suite(f"simulation_seeds_{first}_to_{first + seeds - 1}",
                   [str(program), "--seed", str(first), "--seeds", str(seeds), "-q"])
             for first in (1, 1 + seeds)] + [
@@ -204,7 +203,7 @@ def simulation_suites(everything: bool) -> list[Suite]:
         # What newer seeds have found needs the faults that were added since.
         Suite("simulation_seeds_that_failed_once_with_all_faults",
               [str(program), "--list", str(once_failed), "-q", "--faults", "all"], [once_failed]),
-                Suite("simulation_seeds_of_sessions_that_failed_once",
+        Suite("simulation_seeds_of_sessions_that_failed_once",
               [str(program), "--list", str(sessions_failed), "-q", "--sessions"], [sessions_failed]),
         Suite("simulation_flapping_runtimes", [str(program), "--flapping", "--minutes", "10000", "-q"])]
 
