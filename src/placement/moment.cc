@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "model/application.h"
+
 namespace berth::placement {
 namespace {
 
@@ -32,9 +34,10 @@ void drop_guesses(Snapshot& snapshot, const std::set<model::NodeId>& known) {
                 [&](const auto& entry) { return known.contains(entry.second.node); });
 }
 
-// Those whose item is not known any more cannot be placed: they end.
-void add_pools(Snapshot& snapshot, const std::vector<PoolMoment>& pools) {
-  for (const PoolMoment& pool : pools) {
+// Those whose item is not known any more cannot be placed: they end. No document can name who runs
+// of a pool: the moment says where, as of all who are bound.
+void add_pools(Snapshot& snapshot, const Moment& moment) {
+  for (const PoolMoment& pool : moment.pools) {
     const auto item = snapshot.items.find(pool.item);
     if (item == snapshot.items.end()) continue;
     snapshot.pools.push_back({.key = pool.key,
@@ -44,6 +47,10 @@ void add_pools(Snapshot& snapshot, const std::vector<PoolMoment>& pools) {
                               .nodes = &pool.nodes,
                               .bound = pool.bound,
                               .displaces = pool.displaces});
+    const auto place = moment.bound.find(pool.key);
+    if (place == moment.bound.end()) continue;
+    snapshot.present.emplace(
+        pool.key, Present{.place = place->second, .version = pool.item.version, .measured = {}});
   }
 }
 
@@ -94,7 +101,11 @@ Snapshot snapshot_of(const model::Manifest& documents, const Moment& moment,
     if (found != moments.end()) lay_over(node, *found->second);
   }
   drop_guesses(snapshot, known);
-  for (const auto& [key, place] : moment.bound) snapshot.bound.insert_or_assign(key, place);
+  for (const auto& [key, place] : moment.bound) {
+    if (!model::is_pool_instance(key)) snapshot.bound.insert_or_assign(key, place);
+  }
+  add_pools(snapshot, moment);
+
   for (const auto& [key, home] : moment.homes) snapshot.homes.insert_or_assign(key, home);
   for (const model::InstanceKey& key : moment.returning) {
     const auto present = snapshot.present.find(key);
@@ -104,7 +115,6 @@ Snapshot snapshot_of(const model::Manifest& documents, const Moment& moment,
     const auto present = snapshot.present.find(key);
     if (present != snapshot.present.end()) present->second.untold = true;
   }
-  add_pools(snapshot, moment.pools);
   respect(snapshot, moment.failures);
   if (before) mark_outdated(snapshot, *before, documents);
   return snapshot;

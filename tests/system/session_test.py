@@ -54,6 +54,15 @@ class Sessions(SystemTest):
             heard += more
         self.assertEqual(heard, said)
 
+    def test_plans_and_why_know_of_pools(self):
+        plan = self.unit.berth("plan", "-f", EXAMPLE / "application.yaml", "-o", "json")
+        self.assertEqual(plan.returncode, 0, plan.stdout + plan.stderr)
+        self.assertEqual(json.loads(plan.stdout).get("stops", []), [])
+        why = self.unit.berth("why", APPLICATION)
+        self.assertIn("n1", why.stdout, why.stderr)
+        dry = self.unit.berth("delete", "application", APPLICATION, "--dry-run")
+        self.assertEqual(dry.returncode, 0, dry.stdout + dry.stderr)
+
     def test_a_session_is_reached_through_its_endpoint_until_it_is_closed(self):
         session = self.open("--name", "blue")
         self.assertEqual(session["state"], "available")

@@ -33,7 +33,8 @@ std::map<model::NodeId, model::Node> documents_of_nodes(const placement::Snapsho
     nodes.emplace(view.id, document_of(view));
   for (const auto& [key, present] : snapshot.present) {
     const auto node = nodes.find(present.place.node);
-    if (node == nodes.end()) continue;
+    // No document can name who runs of a pool: the moment does.
+    if (node == nodes.end() || model::is_pool_instance(key)) continue;
     const auto home = snapshot.homes.find(key);
     const bool state_stays = home != snapshot.homes.end() && home->second.has_state;
     node->second.running.push_back({key, present.version, present.place.runtime, present.measured,
@@ -76,6 +77,8 @@ placement::Moment moment_of(const control::Controller& controller,
                            .pools = {}};
   for (const placement::PoolAsk& ask : snapshot.pools) {
     moment.pools.push_back(placement::moment_of(ask));
+    const auto present = snapshot.present.find(ask.key);
+    if (present != snapshot.present.end()) moment.bound.emplace(ask.key, present->second.place);
   }
 
   for (const placement::SnapshotNode& node : snapshot.nodes) {

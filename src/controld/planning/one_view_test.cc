@@ -4,6 +4,7 @@
 
 #include <ranges>
 
+#include "codec/manifest.h"
 #include "codec/moment_wire.h"
 #include "control/testing.h"
 #include "control/testing/history.h"
@@ -93,6 +94,10 @@ TEST(OneView, PlansSeeThePoolsOfApplications) {
   driver.advance(1s);
   const Cluster cluster = copy_of(driver.controller());
   EXPECT_EQ(cluster.moment.pools.size(), 2U);
+  std::string text;
+  for (const model::Document& document : cluster.documents)
+    text += codec::to_json(document) + "\n---\n";
+  EXPECT_TRUE(codec::parse_manifests({{"cluster", text}}).ok()) << "the command line can read it";
   expect_same(snapshot_of(cluster), driver.controller().snapshot());
   const placement::Plan plan = placement::make_plan(snapshot_of(cluster), {});
   EXPECT_TRUE(plan.stops.empty()) << "a plan leaves them alone";
