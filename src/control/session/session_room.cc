@@ -71,7 +71,7 @@ void SessionRoom::tell(Context& context) {
 void SessionRoom::look_at(const Context& context, const model::NodeId& id,
                           const ObservedNode& node) {
   const bool is_silent = !node.reachable() && node.ever_reported;
-  if (!is_silent) return silent_.set(id, std::nullopt);
+  if (!is_silent || pools_.on(id).empty()) return silent_.set(id, std::nullopt);
   silent_.set_earlier(id, node.last_heard + context.config.pool_lost_after);
 }
 
