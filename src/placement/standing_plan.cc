@@ -72,8 +72,11 @@ StandingPlan::StandingPlan(Board& board) : lowest_(lowest_priority(board)) {
 }
 
 void StandingPlan::remember_waiting(const Ask& ask) {
-  const bool is_known = !waiting_.empty() && ask_alike(waiting_.back().ask, ask);
-  if (is_known) return;
+  if (!waiting_.empty() && *ask.item == waiting_.back().item) {
+    Ask last = waiting_.back().ask;
+    last.item = ask.item;
+    if (ask_alike(last, ask)) return;
+  }
   Waiting& waiting = waiting_.emplace_back();
   waiting.labels.assign(ask.labels.begin(), ask.labels.end());
   waiting.nodes.assign(ask.nodes.begin(), ask.nodes.end());
