@@ -17,6 +17,13 @@ bool is_heard(const Context& context, const model::NodeId& id) {
   return node != context.nodes.end() && node->second.reachable();
 }
 
+// Who had them may have them still: they are given out when there are no others.
+void set_aside(Endpoints& endpoints, const std::vector<model::SessionPort>& ports) {
+  for (const model::SessionPort& port : ports) {
+    endpoints.set_aside(port.external_address, port.external);
+  }
+}
+
 }  // namespace
 
 void SessionRoom::restore(const Step& step) {
@@ -107,14 +114,16 @@ void SessionRoom::ask_given_up(Context& context) {
 void SessionRoom::end_lost(Context& context) {
   for (const LostMember& lost : pools_.take_lost()) {
     for (const model::SessionRef& ref : lost.sessions) {
-      const auto lingering = lingering_.find(ref);
-      if (lingering != lingering_.end() && !lost.may_be_there) {
-        release(ref, lingering_.extract(lingering).mapped());
+      std::vector<model::SessionPort> ports;
+      if (const auto lingering = lingering_.extract(ref)) {
+        ports = lingering.mapped().ports;
+        release(ref, lingering.mapped());
       }
       if (Session* session = sessions_.find(ref)) {
-        end(context, *session, SessionState::Failed, lost.why,
-            lost.may_be_there ? std::optional(lost.node) : std::nullopt);
+        ports = session->spec.ports;
+        end(context, *session, SessionState::Failed, lost.why);
       }
+      if (lost.may_be_there && forwards_.find(ref) == nullptr) set_aside(endpoints_, ports);
     }
     to_serve_.insert(model::application_of(lost.key));
   }
