@@ -26,6 +26,7 @@ using Element = RuleTable::Element;
 constexpr char kInsideTable[] = "berth-gateway";
 constexpr Duration kSweepWait = 20ms;  // those that are closed together are swept together
 constexpr Duration kPassWait = 500ms;  // until who was made to speak has heard the answer
+constexpr std::uint32_t kPokes = 3;    // until that is surely heard
 constexpr Duration kCutFor = 1s;       // until no packet is on its way that was let in before
 constexpr Duration kLeftFor = 60s;     // what leads elsewhere, until it is asked for again
 constexpr char kForwardSetting[] = "/proc/sys/net/ipv4/ip_forward";
@@ -652,9 +653,10 @@ void NftablesGateway::tell_news() {
   }
 }
 
-// First those who are silent are made to speak, and hear that they are cut. Later the kernel
-// forgets them, from inside out: an answer that came after the outer entry is gone would look like
-// a connection of the instance's own.
+// First those who are silent are made to speak, and hear that they are cut: more than once, for a
+// peer answers what is nothing new to it twice a second at most, and another gateway on the way may
+// have asked just before. Later the kernel forgets them, from inside out: an answer that came after
+// the outer entry is gone would look like a connection of the instance's own.
 void NftablesGateway::sweep() {
   {
     const auto lock = poller_->enter();
@@ -684,9 +686,9 @@ void NftablesGateway::sweep_one(const CutConnections& found, Side& side, std::se
   for (const auto& [route, tracked] : found) {
     const Cut& cut = cuts_.at(route);
     busy.insert(route);
-    const bool knows_it = cut.passes > 1 || tracked.is_over;
-    if (cut.passes == 1 && !tracked.is_over) poke(cut, tracked, side);
-    if (knows_it && cut.passes > 0) forget(tracked, side);
+    const bool is_told = cut.passes > kPokes || tracked.is_over;
+    if (cut.passes > 0 && !is_told) poke(cut, tracked, side);
+    if (is_told && cut.passes > 0) forget(tracked, side);
   }
 }
 
