@@ -119,7 +119,8 @@ void SessionRoom::end_lost(Context& context) {
         ports = lingering.mapped().ports;
         release(ref, lingering.mapped());
       }
-      if (Session* session = sessions_.find(ref)) {
+      Session* session = sessions_.find(ref);
+      if (session != nullptr && !session->is_over()) {
         ports = session->spec.ports;
         end(context, *session, SessionState::Failed, lost.why);
       }
