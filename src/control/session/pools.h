@@ -86,7 +86,7 @@ class Pools {
   void unbind(const model::InstanceKey& key, const model::SessionRef& session);
   void terminate(Context& context, const model::InstanceKey& key, Duration grace,
                  const model::Problem& why);
-  // REQUIRES: can_be_told(node).
+  // One that cannot be told hears it after it has said what it has.
   void tell(const model::NodeId& node, model::PoolOrder order) {
     orders_.tell(node, std::move(order));
   }

@@ -123,7 +123,6 @@ class SessionRoom {
   static void ask_everybody(Context& context);
   void end_overdue(Context& context);
   void end_lost(Context& context);
-
   void lose_silent_nodes(Context& context);
   void ask_given_up(Context& context);
   void lose_if_silent(Context& context, const model::NodeId& id);
